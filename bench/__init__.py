@@ -1,0 +1,1 @@
+"""The figures that Relay promises, measured: `make bench`. README.md says how to read them."""

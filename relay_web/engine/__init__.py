@@ -1,0 +1,1 @@
+"""What moves deliveries: accepting events, choosing lanes, sending, committing."""

@@ -1,0 +1,80 @@
+"""Endpoints as the worker sees them: at most a second old, secrets opened when they change."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from relay_web.domain.endpoint import Endpoint
+from relay_web.domain.signing import decode_secret
+from relay_web.domain.vault import Unreadable, Vault
+from relay_web.domain.waiting import Wait, endpoint_hold
+from relay_web.store.endpoints import Endpoints
+
+#: Seconds an endpoint may be used without reading it again: a change counts within a second (C11).
+FRESH: Final = 1.0
+
+#: Signing keys with the time each one ends, newest first.
+Keys = tuple[tuple[bytes, datetime | None], ...]
+
+
+@dataclass(slots=True)
+class Target:
+    """One endpoint, ready to be sent to. `keys` is None when a secret cannot be read."""
+
+    endpoint: Endpoint
+    keys: Keys | None
+    read_at: float = field(default=0.0)
+
+    def hold(self, now: datetime) -> Wait | None:
+        """What keeps everything of this endpoint from being sent at `now`, or None."""
+        return endpoint_hold(self.endpoint, now=now, readable=self.keys is not None)
+
+    def signing_keys(self, now: datetime) -> tuple[bytes, ...]:
+        """Keys that sign at `now`, newest first."""
+        return tuple(key for key, ends in self.keys or () if ends is None or ends > now)
+
+
+class EndpointCache:
+    """Loads in batches what is missing or stale. Not shared between processes."""
+
+    def __init__(self, endpoints: Endpoints, vault: Vault) -> None:
+        self._endpoints = endpoints
+        self._vault = vault
+        self._targets: dict[str, Target] = {}
+
+    def get(self, ids: Iterable[str]) -> dict[str, Target]:
+        """Targets by id; an id that names no endpoint is left out. Raises `Unavailable`."""
+        wanted = list(ids)
+        now = time.monotonic()
+        oldest = now - FRESH
+        known = self._targets
+        stale = [key for key in wanted if key not in known or known[key].read_at < oldest]
+        if stale:
+            found = self._endpoints.load(stale)
+            for key in stale:
+                before = known.pop(key, None)
+                if endpoint := found.get(key):
+                    known[key] = Target(endpoint, self._keys(endpoint, before), now)
+        return {key: known[key] for key in wanted if key in known}
+
+    def peek(self, endpoint: str) -> Endpoint | None:
+        """The endpoint as it was last read, or None if it is not known here."""
+        target = self._targets.get(endpoint)
+        return None if target is None else target.endpoint
+
+    def forget(self, endpoint: str) -> None:
+        """Read this one again at the next use."""
+        self._targets.pop(endpoint, None)
+
+    def _keys(self, endpoint: Endpoint, before: Target | None) -> Keys | None:
+        if before is not None and before.endpoint.secrets == endpoint.secrets:
+            return before.keys
+        try:
+            return tuple(
+                (decode_secret(self._vault.open(endpoint.id, secret.sealed)), secret.expires_at)
+                for secret in endpoint.secrets
+            )
+        except Unreadable:
+            return None

@@ -1,0 +1,142 @@
+"""Which deliveries to claim next: every due lane in turn, none more than its share.
+
+An endpoint that is paused, over its limit or cooling down is passed over without touching its
+backlog; that is also how a pause holds. A lane may hold at most half of the slots that the other
+lanes leave free, so however many endpoints hang, a healthy one finds a slot.
+"""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from relay_web.engine.candidates import Candidates
+from relay_web.engine.endpoint_cache import EndpointCache, Target
+from relay_web.engine.pace import Pace
+from relay_web.store.lanes import Lanes
+
+#: Taken of one lane at its turn, where others are due as well.
+TAKE: Final = 10
+#: Lanes whose endpoints are looked up at once.
+_LOOK: Final = 50
+#: Discovery may use no more than one part in this many of the worker's time.
+_DISCOVERY_SHARE: Final = 20
+_SOONEST: Final = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Candidates of one lane: hints until the claim says they are ours."""
+
+    lane: str
+    ids: list[str]
+    ordered: bool
+
+
+class LanePicker:
+    """Remembers which lanes are due and how much of each is in flight here."""
+
+    def __init__(
+        self,
+        lanes: Lanes,
+        cache: EndpointCache,
+        *,
+        slots: int,
+        now: Callable[[], datetime],
+        pace: Pace,
+    ) -> None:
+        self._lanes = lanes
+        self._cache = cache
+        self._slots = slots
+        self._now = now
+        self._pace = pace
+        self._candidates = Candidates(lanes, pace)
+        self._in_flight: Counter[str] = Counter()
+        #: Sends of all lanes together.
+        self.in_flight = 0
+        self._due: deque[str] = deque()
+        self._discover_at = 0.0
+        #: Database time of the earliest future due date seen at the last discovery, or None.
+        self.next_due: datetime | None = None
+
+    def picks(self, free: int) -> Iterator[Pick]:
+        """Candidates for up to `free` slots, lane after lane. Raises `Unavailable`."""
+        if time.monotonic() >= self._discover_at:
+            self._discover()
+        self._pace.look()
+        now = self._now()
+        left = lanes = len(self._due)
+        take = max(TAKE, free // max(1, lanes))
+        while left > 0 and free > 0:
+            targets = self._cache.get(islice(self._due, min(left, _LOOK)))
+            for _ in range(min(left, _LOOK)):
+                if free <= 0:
+                    return
+                left -= 1
+                lane = self._due.popleft()
+                target = targets.get(lane)
+                wanted = min(free, take, self._allowance(lane, target, now))
+                pick = self._pick(lane, target, now, wanted, lanes)
+                if wanted <= 0 or (not pick.ordered and self._candidates.has_more(lane)):
+                    self._due.append(lane)  # its turn comes again
+                if pick.ids:
+                    free -= len(pick.ids)
+                    yield pick
+
+    @property
+    def ready_in(self) -> float:
+        """Seconds until a lane that was passed over for its rate may be taken from."""
+        return self._pace.ready_in
+
+    def look_again(self) -> None:
+        """Something became due: discover at the next turn."""
+        self._discover_at = 0.0
+
+    def started(self, lane: str, count: int = 1) -> None:
+        self._in_flight[lane] += count
+        self.in_flight += count
+        self._pace.spend(lane, count)
+
+    def ended(self, lane: str) -> None:
+        self._in_flight[lane] -= 1
+        self.in_flight -= 1
+        if not self._in_flight[lane]:
+            del self._in_flight[lane]
+
+    def _discover(self) -> None:
+        began = time.monotonic()
+        heads = self._lanes.heads()
+        now = self._now()
+        due = {lane for lane, at in heads.items() if at <= now}
+        # Lanes that wait for their turn keep their place; new ones join behind them.
+        kept = [lane for lane in self._due if lane in due]
+        self._due = deque([*kept, *sorted(due.difference(kept))])
+        self.next_due = min((at for at in heads.values() if at > now), default=None)
+        ended = time.monotonic()
+        self._discover_at = ended + max(_SOONEST, (ended - began) * _DISCOVERY_SHARE)
+
+    def _allowance(self, lane: str, target: Target | None, now: datetime) -> int:
+        """How many more of this lane may be in flight now."""
+        mine = self._in_flight[lane]
+        others = self.in_flight - mine
+        share = max(1, (self._slots - others) // 2) - mine
+        if target is None or target.endpoint.deleted_at is not None:
+            return share  # claimed to be cancelled: nothing is sent
+        if target.hold(now):
+            return 0
+        if target.endpoint.ordered:
+            return min(1 - mine, share)
+        return min(share, self._pace.allowance(target.endpoint, mine))
+
+    def _pick(
+        self, lane: str, target: Target | None, now: datetime, wanted: int, lanes: int
+    ) -> Pick:
+        if wanted <= 0:
+            return Pick(lane, [], ordered=False)
+        if target is not None and target.endpoint.ordered:
+            return Pick(lane, self._lanes.next_in_order(lane, now=now), ordered=True)
+        ids = self._candidates.take(lane, wanted, now=now, lanes=lanes)
+        return Pick(lane, ids, ordered=False)

@@ -1,0 +1,33 @@
+"""Every area of a team. Importing this module registers all of their views."""
+
+from typing import Final
+
+from relay_web.web.pages import (
+    comparing,
+    deliveries,
+    delivery,
+    devices,
+    endpoints,
+    events,
+    joining,
+    keys,
+    overview,
+    people,
+    registering,
+    resetting,
+    secrets,
+    team_settings,
+    teams,
+    workers,
+)
+
+#: Some areas are spread over several modules; each blueprint is listed once.
+BLUEPRINTS: Final = tuple(
+    dict.fromkeys(
+        module.bp
+        for module in (
+            overview, endpoints, registering, secrets, events, deliveries, delivery,
+            comparing, workers, people, keys, team_settings, joining, resetting, devices, teams,
+        )
+    )
+)  # fmt: skip

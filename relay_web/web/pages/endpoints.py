@@ -1,0 +1,163 @@
+"""Endpoints: the list, one endpoint, and what a person does with it."""
+
+from typing import Any, Final
+
+from flask import Response, flash, g, request, session
+
+from relay_web.domain.delivery import TERMINAL, State, delivery_id
+from relay_web.domain.endpoint import Endpoint, EndpointState
+from relay_web.domain.event_type import check_type
+from relay_web.engine.trial import TEST_TYPE, send_test
+from relay_web.errors import Conflict, Invalid
+from relay_web.store.timeline import Filters
+from relay_web.web.pages import actor, allow, audited, team_area
+from relay_web.web.parts import parts
+from relay_web.web.render import address, fragment, now, page, page_or_part, see_other, wants_part
+
+bp = team_area("endpoints", "/endpoints")
+
+#: Under this key the session names the one endpoint whose secret is still to be shown once.
+SHOW_ONCE: Final = "show_secret_of"
+RECENT_SHOWN: Final = 10
+PACE: Final = 5
+
+
+@bp.get("")
+def index() -> Response:
+    """Every endpoint of the team, by name, with how it has been doing."""
+    wanted = request.args.get("q", "").strip()[:200].casefold()
+    every = parts().store.endpoints.for_team_active(g.team.id)
+    shown = [
+        endpoint
+        for endpoint in sorted(every, key=lambda endpoint: endpoint.name.casefold())
+        if wanted in endpoint.name.casefold() or wanted in endpoint.url.casefold()
+    ]
+    health = parts().store.health.of(g.team.id, [endpoint.id for endpoint in shown])
+    return page_or_part(
+        "endpoints",
+        {"results": ("endpoints_results",), "live": ("endpoints_live", "endpoints_results")},
+        endpoints=shown,
+        health=health,
+        wanted=request.args.get("q", "").strip()[:200],
+        any=bool(every),
+        pace=PACE,
+    )
+
+
+@bp.get("/<endpoint_id>")
+def show(endpoint_id: str) -> Response:
+    """One endpoint. Right after it was made, its secret is on the page, once."""
+    found = parts().store.endpoints.get(g.team.id, endpoint_id)
+    secret = ""
+    if session.get(SHOW_ONCE) == found.id and not wants_part():
+        session.pop(SHOW_ONCE)
+        secret = parts().vault.open(found.id, found.secrets[0].sealed)
+    pieces = {"live": ("endpoint_live", "endpoint_state", "endpoint_recent")}
+    return page_or_part("endpoint", pieces, secret=secret, **_context(found))
+
+
+@bp.post("/<endpoint_id>/pause")
+def pause(endpoint_id: str) -> Response:
+    allow("operate")
+    changed = parts().store.endpoints.pause(g.team.id, endpoint_id, actor())
+    audited("endpoint.paused", endpoint_id)
+    return _after(changed, f"{changed.name} is paused. Its events are held, not lost.", "hold")
+
+
+@bp.post("/<endpoint_id>/resume")
+def resume(endpoint_id: str) -> Response:
+    allow("operate")
+    changed = parts().store.endpoints.resume(g.team.id, endpoint_id, actor())
+    audited("endpoint.resumed", endpoint_id)
+    return _after(changed, f"{changed.name} resumed. What was held goes out, oldest first.", "ok")
+
+
+@bp.post("/<endpoint_id>/delete")
+def delete(endpoint_id: str) -> Response:
+    """Ask for the name first: the history stays readable, the endpoint does not come back."""
+    allow("secrets")
+    found = parts().store.endpoints.get(g.team.id, endpoint_id)
+    if request.form.get("name", "").strip() != found.name:
+        error = "Type the endpoint's name exactly to delete it."
+        return page("endpoint", status=422, delete_error=error, secret="", **_context(found))
+    parts().store.endpoints.mark_deleted(g.team.id, endpoint_id)
+    audited("endpoint.deleted", endpoint_id)
+    flash(f"{found.name} was deleted. What still waited for it is cancelled.", "idle")
+    return see_other(address("endpoints.index"))
+
+
+@bp.post("/<endpoint_id>/test")
+def test(endpoint_id: str) -> Response:
+    """Send one test event to this endpoint alone; the row that appears follows it to its end."""
+    allow("operate")
+    try:
+        event_type = check_type(request.form.get("type", "").strip() or TEST_TYPE)
+        accepted = send_test(
+            parts().store,
+            parts().intake,
+            g.team.id,
+            endpoint_id,
+            event_type=event_type,
+            action_id=request.form.get("action_id", "")[:64] or None,
+        )
+    except (Conflict, Invalid) as refused:
+        if wants_part():
+            return fragment("test_refused", status=refused.status, refused=refused.message)
+        flash(refused.message, "wait")
+        return see_other(address("endpoints.show", endpoint_id=endpoint_id))
+    audited("endpoint.tested", endpoint_id, event=accepted.id)
+    delivery = delivery_id(accepted.event, endpoint_id)
+    if wants_part():
+        return _test_row(delivery)
+    flash("The test event was sent. This is its delivery.", "send")
+    return see_other(address("deliveries.show", delivery=delivery))
+
+
+@bp.get("/<endpoint_id>/test/<delivery>")
+def test_result(endpoint_id: str, delivery: str) -> Response:
+    """The row of a test event; it stops asking once its first attempt is over."""
+    if not wants_part():
+        return see_other(address("deliveries.show", delivery=delivery))
+    return _test_row(delivery)
+
+
+def _test_row(delivery: str) -> Response:
+    detail = parts().store.timeline.delivery(g.team.id, delivery)
+    it = detail.delivery
+    ended = it.state in TERMINAL or (it.state is State.PENDING and it.tries > 0)
+    last = detail.attempts[-1] if detail.attempts else None
+    return fragment(
+        "test_row", status=286 if ended else 200, detail=detail, attempt=last, ended=ended
+    )
+
+
+def _after(endpoint: Endpoint, said: str, tone: str) -> Response:
+    if wants_part():
+        names = ("endpoint_state", "endpoint_recent", "say")
+        return fragment(*names, target="ep-head", heard=said, said=said, **_context(endpoint))
+    flash(said, tone)
+    return see_other(address("endpoints.show", endpoint_id=endpoint.id))
+
+
+def _context(endpoint: Endpoint) -> dict[str, Any]:
+    store = parts().store
+    rows = store.timeline.deliveries(
+        g.team.id, Filters(endpoint=endpoint.id), limit=RECENT_SHOWN
+    ).items
+    schedule = endpoint.retry_schedule
+    return {
+        "endpoint": endpoint,
+        "health": store.health.of(g.team.id, [endpoint.id])[endpoint.id],
+        "rows": rows,
+        "pace": PACE,
+        "live_secrets": endpoint.live_secrets(now()),
+        "delays": parts().settings.retry_schedule if schedule is None else schedule,
+        "test_type": _fitting_type(endpoint),
+        "paused": endpoint.state is not EndpointState.ACTIVE,
+    }
+
+
+def _fitting_type(endpoint: Endpoint) -> str:
+    """A type that the receiver expects: its first subscription, patterns filled in."""
+    first = endpoint.event_types[0] if endpoint.event_types else TEST_TYPE
+    return first.replace("*", "test")

@@ -1,0 +1,51 @@
+"""Is anything wrong, and what do I press? The first page of a team."""
+
+from datetime import timedelta
+from typing import Final
+from urllib.parse import urlsplit
+
+from flask import Response, g
+
+from relay_web.domain.causes import Cause
+from relay_web.domain.endpoint import Endpoint
+from relay_web.domain.explanations import Explanation, explain
+from relay_web.store.overview import Problem
+from relay_web.web.pages import team_area
+from relay_web.web.parts import parts
+from relay_web.web.render import now, page_or_part
+
+bp = team_area("overview", "")
+
+PACE: Final = 15
+
+
+@bp.get("/")
+def index() -> Response:
+    """One sentence, the figures, and what is wrong, grouped by endpoint and cause."""
+    store, since = parts().store, now() - timedelta(hours=24)
+    endpoints = {one.id: one for one in store.endpoints.for_team_active(g.team.id)}
+    problems = [
+        (problem, endpoints[problem.endpoint], _explained(problem, endpoints[problem.endpoint]))
+        for problem in store.overview.problems(g.team.id, since=since)
+        if problem.endpoint in endpoints
+    ]
+    figures = store.overview.figures(g.team.id, since=since)
+    beats = [beat for beat in store.workers.all() if beat.health(now()) != "stopped"]
+    ended = figures.delivered + figures.failed
+    return page_or_part(
+        "overview",
+        {"live": ("overview_live", "overview_now")},
+        endpoints=endpoints,
+        held=[one for one in endpoints.values() if one.state.holds],
+        troubled=len({problem.endpoint for problem, *_ in problems}),
+        problems=problems,
+        figures=figures,
+        rate=figures.delivered / ended if ended else None,
+        beats=beats,
+        pace=PACE,
+    )
+
+
+def _explained(problem: Problem, endpoint: Endpoint) -> Explanation:
+    host = urlsplit(endpoint.url).hostname or endpoint.name
+    return explain(Cause(problem.cause), host=host, status=problem.status)

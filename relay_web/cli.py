@@ -12,7 +12,10 @@ import click
 from pymongo.errors import ConfigurationError, InvalidURI, PyMongoError
 
 from relay_web.commands import commands
+from relay_web.drill import drill
 from relay_web.errors import BadSetting, Invalid, RelayError
+
+commands.add_command(drill)
 
 FAILED: Final = 1
 USAGE: Final = 2

@@ -58,5 +58,5 @@ def prepare(store: Store, settings: Settings) -> Guide:
         )
         # The receiver had to move: its old port was taken.
         if endpoint.url != url and endpoint.deleted_at is None and "127.0.0.1" in endpoint.url:
-            edit(store, policy, made["team_id"], endpoint.id, {"url": url})
+            edit(store, vault, policy, made["team_id"], endpoint.id, {"url": url})
     return Guide(EMAIL, password, made["api_key"], port)

@@ -1,4 +1,4 @@
-"""gunicorn's gevent worker, but it does not wait for connections on which nobody is asking anything.
+"""gunicorn's gevent worker, but it does not wait for connections on which nobody asks anything.
 
 Browsers and platform routers keep idle connections open. gunicorn counts each as a request under
 way, so a stop would take the whole graceful timeout whenever a page is open somewhere.

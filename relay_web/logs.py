@@ -33,11 +33,13 @@ _SECRETS: Final = (
     (re.compile(r"\brk_[A-Za-z0-9]{12,}"), "rk_***"),
     (re.compile(r"\b(Bearer|Basic) +[^\s\"',]+", re.IGNORECASE), r"\1 ***"),
     (re.compile(r"\b([a-z][a-z0-9+.-]*://)[^\s/@\"']+@", re.IGNORECASE), r"\1***@"),
+    # A one-time link is worth as much as a password until it is used.
+    (re.compile(r"(/(?:invites|reset)/)[A-Za-z0-9_-]{8,}"), r"\1***"),
     # An endpoint's query often holds a token of the receiver's.
     (re.compile(r"\b(https?://[^\s?\"']+)\?[^\s\"']+", re.IGNORECASE), r"\1?***"),
 )
-#: What every secret above has in it: most values have none of these and need no further look.
-_SUSPECT: Final = re.compile(r"wh(sec|sk)_|rk_|bearer|basic|://", re.IGNORECASE)
+#: Every secret above has one of these in it; most values have none and need no further look.
+_SUSPECT: Final = re.compile(r"[ /]|wh(?:sec|sk)_|rk_")
 #: Control characters, DEL, the C1 set, and the line separators beyond ASCII.
 _BREAKING: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 #: What a logfmt value cannot hold unquoted.

@@ -18,6 +18,7 @@ try:
         _settings.mongodb_uri or embedded.locate(_settings.data_dir),
         timeout=_settings.db_timeout,
         appname="relay-web",
+        retention_days=_settings.retention_days,
     )
 except RelayError as problem:
     print(f"relay: {problem}", file=sys.stderr)

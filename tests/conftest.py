@@ -8,12 +8,15 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import flask
 import hypothesis
 import pymongo.monitoring
 import pytest
+from flask import Flask, Response
 
 from relay_web import embedded
 from relay_web.errors import CannotRun
@@ -113,6 +116,25 @@ def nothing_forbidden_was_called() -> Iterator[None]:
     yield
     calls, tripwire.tripped[:] = list(tripwire.tripped), []
     assert not calls
+
+
+@pytest.fixture(autouse=True)
+def nothing_failed_inside(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Fail the test in which an application of this process answered 500, whoever asked."""
+    failed: list[str] = []
+    answer = Flask.full_dispatch_request
+
+    def watched(app: Flask) -> Response:
+        response = answer(app)
+        if response.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+            failed.append(f"{flask.request.method} {flask.request.path}")
+        return response
+
+    monkeypatch.setattr(Flask, "full_dispatch_request", watched)
+    yield
+    assert bool(failed) is (request.node.get_closest_marker("fails_inside") is not None), failed
 
 
 @pytest.fixture(scope="session")

@@ -156,7 +156,7 @@ class Teller:
             "verdict": "delivered" if delivered else told.get("verdict", "retry"),
             "status": status,
             "cause": cause,
-            "reason": told.get("reason", f"answered {status}" if status else str(cause).replace("_", " ")),
+            "reason": told.get("reason", f"answered {status}" if status else _words(cause)),
             "rule": told.get("rule", "" if delivered else f"backoff step {number}"),
             "delay": told.get("delay", 0.0),
             "phases": {
@@ -186,3 +186,7 @@ class Teller:
 
 def _ids(lost: Sequence[Doc]) -> set[str]:
     return {entry["lease_id"] for entry in lost}
+
+
+def _words(cause: str | None) -> str:
+    return str(cause).replace("_", " ")

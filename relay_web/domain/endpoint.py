@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from relay_web.domain.event_type import matches
+from relay_web.domain.headers import StoredHeaders
 
 Doc = dict[str, Any]
 
@@ -47,6 +48,21 @@ class SealedSecret:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """An Ed25519 key: the private half encrypted by the vault, the public one as it is shown."""
+
+    sealed: bytes = field(repr=False)
+    public: str
+
+    @classmethod
+    def from_doc(cls, doc: Doc) -> "KeyPair":
+        return cls(doc["sealed"], doc["public"])
+
+    def to_doc(self) -> Doc:
+        return {"sealed": self.sealed, "public": self.public}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """One registration. `rev` grows with every change, so a stale edit can be told."""
@@ -61,13 +77,15 @@ class Endpoint:
     state_reason: str | None = None
     #: Exact types or `prefix.*`; empty means every type.
     event_types: tuple[str, ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
+    headers: StoredHeaders = ()
     rate_per_second: int | None = None
     max_in_flight: int | None = None
     ordered: bool = False
     description: str = ""
     #: Newest first; all live ones sign.
     secrets: tuple[SealedSecret, ...] = field(default=(), repr=False)
+    #: Signs as `v1a` beside the secrets; None where only they sign.
+    key_pair: KeyPair | None = None
     #: Seconds before each retry; None follows the instance's schedule.
     retry_schedule: tuple[float, ...] | None = None
     deleted_at: datetime | None = None
@@ -92,7 +110,7 @@ class Endpoint:
 
     @classmethod
     def from_doc(cls, doc: Doc) -> "Endpoint":
-        schedule = doc.get("retry_schedule")
+        schedule, key_pair = doc.get("retry_schedule"), doc.get("key_pair")
         return cls(
             id=doc["_id"],
             team=doc["team"],
@@ -109,6 +127,7 @@ class Endpoint:
             ordered=doc.get("ordered", False),
             description=doc.get("description", ""),
             secrets=tuple(map(SealedSecret.from_doc, doc.get("secrets", ()))),
+            key_pair=KeyPair.from_doc(key_pair) if key_pair else None,
             retry_schedule=tuple(schedule) if schedule is not None else None,
             deleted_at=doc.get("deleted_at"),
             cool_until=doc.get("cool_until"),
@@ -140,6 +159,7 @@ class Endpoint:
             "ordered": self.ordered,
             "description": self.description,
             "deleted_at": self.deleted_at,
+            "key_pair": self.key_pair and self.key_pair.to_doc(),
         }
         doc |= {key: value for key, value in optional.items() if value}
         if self.retry_schedule is not None:  # an empty one means "never retry", so it is kept

@@ -1,7 +1,11 @@
-"""Which headers a team may add to its own deliveries, and which of them hold credentials."""
+"""Which headers a team may add to its own deliveries, and which of them hold credentials.
+
+A credential is sealed where it is stored and masked wherever it is shown; one rule, `is_credential`,
+decides both.
+"""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from relay_web.errors import Invalid
@@ -35,12 +39,17 @@ _RESERVED: Final = frozenset(
 _RESERVED_PREFIXES: Final = (
     "content-", "metadata", "proxy-", "relay-", "webhook-", "x-aws-ec2-", "x-forwarded-",
 )  # fmt: skip
-_CREDENTIAL: Final = re.compile(r"auth|token|secret|key|password|signature|cookie", re.IGNORECASE)
+_CREDENTIAL: Final = re.compile(
+    r"auth|bearer|cookie|credential|key|pass|pwd|secret|session|signature|token", re.IGNORECASE
+)
+
+#: As they are sent.
+Headers = tuple[tuple[str, str], ...]
+#: As they are stored: the value of a credential is its ciphertext.
+StoredHeaders = tuple[tuple[str, str | bytes], ...]
 
 
-def check_headers(
-    headers: Mapping[str, str], *, field: str = "headers"
-) -> tuple[tuple[str, str], ...]:
+def check_headers(headers: Mapping[str, str], *, field: str = "headers") -> Headers:
     """The pairs in the order given; raises `Invalid` naming the header (reliability B52)."""
     if len(headers) > MAX_HEADERS:
         raise Invalid(f"At most {MAX_HEADERS} headers of your own.", field=field)
@@ -81,15 +90,27 @@ def is_credential(name: str) -> bool:
     return bool(_CREDENTIAL.search(name))
 
 
-def masked(headers: tuple[tuple[str, str], ...]) -> dict[str, str]:
+def sealed(
+    headers: Headers, seal: Callable[[str], bytes], kept: StoredHeaders = ()
+) -> StoredHeaders:
+    """The headers as they are stored; a value that came back as the mask stays the one in `kept`."""
+    before = {name.lower(): value for name, value in kept}
+
+    def stored(name: str, value: str) -> str | bytes:
+        if value == MASK and name.lower() in before:
+            return before[name.lower()]
+        return seal(value) if is_credential(name) else value
+
+    return tuple((name, stored(name, value)) for name, value in headers)
+
+
+def opened(headers: StoredHeaders, unseal: Callable[[bytes], str]) -> Headers:
+    """The headers as they are sent; raises whatever `unseal` does for a ciphertext it cannot read."""
+    return tuple(
+        (name, unseal(value) if isinstance(value, bytes) else value) for name, value in headers
+    )
+
+
+def masked(headers: StoredHeaders) -> dict[str, str]:
     """The headers as people see them, credentials hidden."""
-    return {name: MASK if is_credential(name) else value for name, value in headers}
-
-
-def unmasked(headers: Mapping[str, str], stored: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """What an edit means: a value that came back as the mask keeps the one stored."""
-    kept = {name.lower(): value for name, value in stored}
-    return {
-        name: kept.get(name.lower(), value) if value == MASK else value
-        for name, value in headers.items()
-    }
+    return {name: MASK if isinstance(value, bytes) else value for name, value in headers}

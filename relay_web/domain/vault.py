@@ -1,4 +1,4 @@
-"""Signing secrets at rest: encrypted, and bound to the endpoint that they belong to.
+"""Secrets at rest (signing keys, header credentials): encrypted, and bound to their endpoint.
 
 The first key encrypts, every key decrypts, so a key is replaced by putting the new one in front,
 running `rotate` over what is stored, and dropping the old one. The endpoint's id is inside the
@@ -17,6 +17,7 @@ from relay_web.errors import BadSetting, RelayError
 class Unreadable(RelayError):
     """A signing secret cannot be decrypted; put its key back into RELAY_SECRETS_KEY."""
 
+    status = 503
     code = "secret_unreadable"
 
 

@@ -2,15 +2,19 @@
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+import gevent
+
 from relay_web.domain.causes import Cause
 from relay_web.domain.delivery import Claim
+from relay_web.domain.headers import MASK, is_credential
 from relay_web.domain.policy import Kind, Verdict, decide, poisonous
 from relay_web.engine.endpoint_cache import Target
+from relay_web.engine.outcome import Pairs
 from relay_web.engine.sender import Outcome, SendOrder
 from relay_web.store.clock import DatabaseClock
 from relay_web.store.deliveries import Result
@@ -55,8 +59,9 @@ class Courier:
         order = SendOrder(
             endpoint_id=claim.endpoint,
             url=target.endpoint.url,
-            headers=target.endpoint.headers,
+            headers=target.opened.headers if target.opened else (),
             secrets=target.signing_keys(began),
+            private_key=target.opened.private_key if target.opened else None,
             webhook_id=claim.webhook_id,
             delivery_id=claim.delivery,
             attempt=claim.tries + 1,
@@ -64,7 +69,10 @@ class Courier:
             body=body,
             timestamp=int(began.timestamp()),
         )
-        outcome = self.sender.send(order)
+        try:
+            outcome = self.sender.send(order)
+        except gevent.GreenletExit:
+            return self._interrupted(claim, began)
         own = target.endpoint.retry_schedule
         verdict = decide(
             claim,
@@ -76,7 +84,7 @@ class Courier:
         )
         return Settled(Result(claim, verdict), _evidence(claim, order, outcome, verdict, began))
 
-    def interrupted(self, claim: Claim, began: datetime) -> Settled:
+    def _interrupted(self, claim: Claim, began: datetime) -> Settled:
         """The send was broken off by our own shutdown: due again at once, not a try (T9)."""
         verdict = Verdict.release("the worker was stopped")
         doc = _frame(claim, began, self.clock.now()) | {
@@ -133,11 +141,12 @@ def _evidence(
     claim: Claim, order: SendOrder, outcome: Outcome, verdict: Verdict, began: datetime
 ) -> Doc:
     ended = began + timedelta(milliseconds=int(outcome.elapsed_ms))
+    own_credentials = {name.lower() for name, _ in order.headers if is_credential(name)}
     response = None
     if outcome.status is not None:
         response = {
             "status": outcome.status,
-            "headers": [list(pair) for pair in outcome.response_headers],
+            "headers": outcome.response_headers,
             "body": outcome.response_body,
             "truncated": outcome.body_truncated,
         }
@@ -153,10 +162,17 @@ def _evidence(
         "request": {
             "method": "POST",
             "url": outcome.url,
-            "headers": [list(pair) for pair in outcome.request_headers],
+            "headers": _masked(outcome.request_headers, own_credentials),
             "bytes": len(order.body),
         },
         "response": response,
         "remote_ip": outcome.remote_ip,
         "tls_version": outcome.tls_version,
     }
+
+
+def _masked(pairs: Pairs, credentials: Collection[str]) -> Sequence[Sequence[str]]:
+    """Headers as they may be kept; `credentials` names those whose values may not."""
+    if not credentials:
+        return pairs
+    return [[name, MASK if name.lower() in credentials else value] for name, value in pairs]

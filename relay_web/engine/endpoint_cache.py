@@ -4,10 +4,12 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from relay_web.domain.endpoint import Endpoint
-from relay_web.domain.signing import decode_secret
+from relay_web.domain.headers import Headers, opened
+from relay_web.domain.signing import decode_private_key, decode_secret
 from relay_web.domain.vault import Unreadable, Vault
 from relay_web.domain.waiting import Wait, endpoint_hold
 from relay_web.store.endpoints import Endpoints
@@ -19,21 +21,32 @@ FRESH: Final = 1.0
 Keys = tuple[tuple[bytes, datetime | None], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What an endpoint keeps sealed, in clear."""
+
+    keys: Keys = field(repr=False)
+    headers: Headers = field(default=(), repr=False)
+    #: The Ed25519 seed, where the endpoint has one.
+    private_key: bytes | None = field(default=None, repr=False)
+
+
 @dataclass(slots=True)
 class Target:
-    """One endpoint, ready to be sent to. `keys` is None when a secret cannot be read."""
+    """One endpoint, ready to be sent to. `opened` is None when something sealed cannot be read."""
 
     endpoint: Endpoint
-    keys: Keys | None
+    opened: Opened | None
     read_at: float = field(default=0.0)
 
     def hold(self, now: datetime) -> Wait | None:
         """What keeps everything of this endpoint from being sent at `now`, or None."""
-        return endpoint_hold(self.endpoint, now=now, readable=self.keys is not None)
+        return endpoint_hold(self.endpoint, now=now, readable=self.opened is not None)
 
     def signing_keys(self, now: datetime) -> tuple[bytes, ...]:
         """Keys that sign at `now`, newest first."""
-        return tuple(key for key, ends in self.keys or () if ends is None or ends > now)
+        keys = self.opened.keys if self.opened else ()
+        return tuple(key for key, ends in keys if ends is None or ends > now)
 
 
 class EndpointCache:
@@ -56,7 +69,7 @@ class EndpointCache:
             for key in stale:
                 before = known.pop(key, None)
                 if endpoint := found.get(key):
-                    known[key] = Target(endpoint, self._keys(endpoint, before), now)
+                    known[key] = Target(endpoint, self._open(endpoint, before), now)
         return {key: known[key] for key in wanted if key in known}
 
     def peek(self, endpoint: str) -> Endpoint | None:
@@ -68,13 +81,23 @@ class EndpointCache:
         """Read this one again at the next use."""
         self._targets.pop(endpoint, None)
 
-    def _keys(self, endpoint: Endpoint, before: Target | None) -> Keys | None:
-        if before is not None and before.endpoint.secrets == endpoint.secrets:
-            return before.keys
+    def _open(self, endpoint: Endpoint, before: Target | None) -> Opened | None:
+        if before is not None and _sealed(before.endpoint) == _sealed(endpoint):
+            return before.opened
+        unseal = partial(self._vault.open, endpoint.id)
+        pair = endpoint.key_pair
         try:
-            return tuple(
-                (decode_secret(self._vault.open(endpoint.id, secret.sealed)), secret.expires_at)
-                for secret in endpoint.secrets
+            return Opened(
+                keys=tuple(
+                    (decode_secret(unseal(secret.sealed)), secret.expires_at)
+                    for secret in endpoint.secrets
+                ),
+                headers=opened(endpoint.headers, unseal),
+                private_key=decode_private_key(unseal(pair.sealed)) if pair else None,
             )
         except Unreadable:
             return None
+
+
+def _sealed(endpoint: Endpoint) -> tuple[object, ...]:
+    return endpoint.secrets, endpoint.headers, endpoint.key_pair

@@ -179,7 +179,8 @@ def _event(ticket: _Ticket, targets: list[str], now: Any) -> Doc:
 
 def _opened(event: Doc, endpoint: str) -> Doc:
     """A new delivery, due since its event was accepted."""
-    return {
+    job = {"jobs": [event["job"]]} if "job" in event else {}
+    return job | {
         "_id": delivery_id(event["_id"], endpoint),
         "team": event["team"],
         "event": event["_id"],

@@ -9,7 +9,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
@@ -25,6 +25,9 @@ _LOOK: Final = 50
 #: Discovery may use no more than one part in this many of the worker's time.
 _DISCOVERY_SHARE: Final = 20
 _SOONEST: Final = 0.02
+#: Candidates may be due by so much later than now is here: publishers and workers only estimate the
+#: database's time, and the claim goes by that time itself.
+_AHEAD: Final = timedelta(milliseconds=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,10 @@ class LanePicker:
         self.in_flight = 0
         self._due: deque[str] = deque()
         self._discover_at = 0.0
-        #: Database time of the earliest future due date seen at the last discovery, or None.
-        self.next_due: datetime | None = None
+        #: Database time of the earliest future due date that is known of, or None.
+        self._next_due: datetime | None = None
+        #: Whether something was picked or settled since the last discovery: it may be due (again).
+        self._stale = False
 
     def picks(self, free: int) -> Iterator[Pick]:
         """Candidates for up to `free` slots, lane after lane. Raises `Unavailable`."""
@@ -80,20 +85,33 @@ class LanePicker:
                 target = targets.get(lane)
                 wanted = min(free, take, self._allowance(lane, target, now))
                 pick = self._pick(lane, target, now, wanted, lanes)
-                if wanted <= 0 or (not pick.ordered and self._candidates.has_more(lane)):
+                if wanted <= 0 or pick.ordered or self._candidates.has_more(lane):
                     self._due.append(lane)  # its turn comes again
                 if pick.ids:
+                    self._stale = True
                     free -= len(pick.ids)
                     yield pick
 
-    @property
-    def ready_in(self) -> float:
-        """Seconds until a lane that was passed over for its rate may be taken from."""
-        return self._pace.ready_in
+    def rest(self, longest: float) -> float:
+        """Seconds until there may be something to pick that nothing else will wake us for."""
+        until_discovery = self._discover_at - time.monotonic()
+        waits = [longest, self._pace.ready_in]
+        if self._stale:
+            waits.append(until_discovery)
+        if self._next_due is not None:
+            left = (self._next_due - self._now()).total_seconds()
+            waits.append(max(left, until_discovery))
+        return max(0.001, min(waits))
 
     def look_again(self) -> None:
         """Something became due: discover at the next turn."""
         self._discover_at = 0.0
+
+    def arrived(self, lane: str) -> None:
+        """Something new is due in this lane; discovery, when its time comes, makes sure of it."""
+        self._stale = True
+        if lane not in self._due:
+            self._due.append(lane)
 
     def started(self, lane: str, count: int = 1) -> None:
         self._in_flight[lane] += count
@@ -103,6 +121,7 @@ class LanePicker:
     def ended(self, lane: str) -> None:
         self._in_flight[lane] -= 1
         self.in_flight -= 1
+        self._stale = True
         if not self._in_flight[lane]:
             del self._in_flight[lane]
 
@@ -114,7 +133,8 @@ class LanePicker:
         # Lanes that wait for their turn keep their place; new ones join behind them.
         kept = [lane for lane in self._due if lane in due]
         self._due = deque([*kept, *sorted(due.difference(kept))])
-        self.next_due = min((at for at in heads.values() if at > now), default=None)
+        self._next_due = min((at for at in heads.values() if at > now), default=None)
+        self._stale = False
         ended = time.monotonic()
         self._discover_at = ended + max(_SOONEST, (ended - began) * _DISCOVERY_SHARE)
 
@@ -127,9 +147,8 @@ class LanePicker:
             return share  # claimed to be cancelled: nothing is sent
         if target.hold(now):
             return 0
-        if target.endpoint.ordered:
-            return min(1 - mine, share)
-        return min(share, self._pace.allowance(target.endpoint, mine))
+        allowed = min(share, self._pace.allowance(target.endpoint, mine))
+        return min(1 - mine, allowed) if target.endpoint.ordered else allowed
 
     def _pick(
         self, lane: str, target: Target | None, now: datetime, wanted: int, lanes: int
@@ -137,6 +156,15 @@ class LanePicker:
         if wanted <= 0:
             return Pick(lane, [], ordered=False)
         if target is not None and target.endpoint.ordered:
-            return Pick(lane, self._lanes.next_in_order(lane, now=now), ordered=True)
-        ids = self._candidates.take(lane, wanted, now=now, lanes=lanes)
+            return self._pick_in_order(lane, now)
+        ids = self._candidates.take(lane, wanted, now=now + _AHEAD, lanes=lanes)
         return Pick(lane, ids, ordered=False)
+
+    def _pick_in_order(self, lane: str, now: datetime) -> Pick:
+        """The one whose turn it is; while it waits for a retry, the lane waits with it."""
+        head = self._lanes.next_in_order(lane)
+        if head is not None and head.due_at <= now:
+            return Pick(lane, [head.delivery], ordered=True)
+        if head is not None:
+            self._next_due = min(self._next_due or head.due_at, head.due_at)
+        return Pick(lane, [], ordered=False)

@@ -38,7 +38,7 @@ class SendOrder:
 
     endpoint_id: str
     url: str
-    headers: Pairs = ()
+    headers: Pairs = field(default=(), repr=False)
     secrets: tuple[bytes, ...] = field(repr=False)
     webhook_id: str
     delivery_id: str

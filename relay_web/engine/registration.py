@@ -11,10 +11,16 @@ from urllib.parse import urlsplit
 
 from relay_web.clock import new_id
 from relay_web.domain import limits
-from relay_web.domain.endpoint import Endpoint, SealedSecret
+from relay_web.domain.endpoint import Endpoint, KeyPair, SealedSecret
 from relay_web.domain.event_type import check_patterns
-from relay_web.domain.headers import check_headers, unmasked
-from relay_web.domain.signing import decode_secret, new_secret
+from relay_web.domain.headers import StoredHeaders, check_headers, sealed
+from relay_web.domain.signing import (
+    decode_private_key,
+    decode_secret,
+    new_private_key,
+    new_secret,
+    public_key,
+)
 from relay_web.domain.target import EgressPolicy, check_url
 from relay_web.domain.vault import Vault
 from relay_web.errors import Invalid
@@ -38,6 +44,8 @@ class Draft:
     ordered: bool = False
     description: str | None = None
     secret: str | None = None
+    #: Sign with an Ed25519 key of its own too.
+    ed25519: bool = False
     retry_schedule: Sequence[float] | None = None
 
 
@@ -76,7 +84,9 @@ def register(
         created_at=now,
         state_since=now,
         ordered=draft.ordered,
+        headers=_sealed(vault, endpoint_id, draft.headers or {}),
         secrets=(SealedSecret(new_id("sec"), vault.seal(endpoint_id, secret), now),),
+        key_pair=_new_key_pair(vault, endpoint_id) if draft.ed25519 else None,
         **checked,
     )
     kept = store.endpoints.add(endpoint, action_id=action_id)
@@ -89,7 +99,6 @@ def _checked(draft: Draft) -> dict[str, Any]:
     """The optional fields that were asked for, each through its check."""
     asked = {
         "event_types": draft.event_types,
-        "headers": draft.headers,
         "rate_per_second": draft.rate_per_second,
         "max_in_flight": draft.max_in_flight,
         "description": draft.description,
@@ -100,6 +109,7 @@ def _checked(draft: Draft) -> dict[str, Any]:
 
 def edit(
     store: Store,
+    vault: Vault,
     policy: EgressPolicy,
     team: str,
     endpoint_id: str,
@@ -117,11 +127,15 @@ def edit(
         if value is None:
             if key in ("url", "name"):
                 raise Invalid("This cannot be empty.", field=key)
-            stored[key] = None
+            stored["key_pair" if key == "ed25519" else key] = None
         elif key == "url":
             stored[key] = check_url(value, policy)
         elif key == "headers":
-            stored[key] = [list(pair) for pair in check_headers(unmasked(value, before.headers))]
+            pairs = _sealed(vault, endpoint_id, value, before.headers)
+            stored[key] = [list(pair) for pair in pairs]
+        elif key == "ed25519":
+            pair = before.key_pair or _new_key_pair(vault, endpoint_id)
+            stored["key_pair"] = pair.to_doc() if _flag(value, key) else None
         else:
             stored[key] = CHECKS[key](value)
     if not stored:
@@ -151,24 +165,34 @@ def rotate_secret(
     return Registered(endpoint, text)
 
 
-def _flag(value: object) -> bool:
+def _sealed(
+    vault: Vault, endpoint_id: str, headers: Mapping[str, str], kept: StoredHeaders = ()
+) -> StoredHeaders:
+    return sealed(check_headers(headers), lambda value: vault.seal(endpoint_id, value), kept)
+
+
+def _new_key_pair(vault: Vault, endpoint_id: str) -> KeyPair:
+    private = new_private_key()
+    return KeyPair(vault.seal(endpoint_id, private), public_key(decode_private_key(private)))
+
+
+def _flag(value: object, field: str) -> bool:
     if not isinstance(value, bool):
-        raise Invalid("Use true or false.", field="ordered")
+        raise Invalid("Use true or false.", field=field)
     return value
 
 
-#: The check of each field but the URL, which also needs the instance's policy.
+#: The check of each field that needs nothing but its value.
 CHECKS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "name": lambda value: limits.check_line(value, field="name"),
     "event_types": check_patterns,
-    "headers": check_headers,
     "rate_per_second": lambda value: limits.check_whole(
         value, limits.RATE, field="rate_per_second"
     ),
     "max_in_flight": lambda value: limits.check_whole(
         value, limits.IN_FLIGHT, field="max_in_flight"
     ),
-    "ordered": _flag,
+    "ordered": lambda value: _flag(value, "ordered"),
     "description": lambda value: limits.check_text(value, field="description"),
     "retry_schedule": limits.check_schedule,
 }

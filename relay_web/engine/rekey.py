@@ -1,4 +1,4 @@
-"""Putting every signing secret under the newest key, so that an old one can be dropped."""
+"""Putting everything sealed under the newest key, so that an old one can be dropped."""
 
 from dataclasses import dataclass
 
@@ -8,23 +8,24 @@ from relay_web.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Rekeyed:
-    """Secrets that are under the newest key now, and the endpoints with one that no key opens."""
+    """Ciphertexts that are under the newest key now; endpoints with one that no key opens."""
 
     done: int
     unreadable: tuple[str, ...]
 
 
 def rekey(store: Store, vault: Vault) -> Rekeyed:
-    """Encrypt every secret with the first key; safe to stop, to repeat and to run under load.
-
-    A secret that is rotated in the same moment is under the newest key anyway.
-    """
+    """Encrypt every secret with the first key; safe to stop, to repeat and to run under load."""
     done, unreadable = 0, set()
-    for endpoint, secret, sealed in store.sealed.all():
-        try:
-            fresh = vault.rotate(sealed)
-        except Unreadable:
-            unreadable.add(endpoint)
-            continue
-        done += store.sealed.replace(endpoint, secret, sealed, fresh)
+    for endpoint in store.sealed.endpoints():
+        while (held := store.sealed.of(endpoint)) is not None:
+            fresh = {}
+            for path, ciphertext in held.values.items():
+                try:
+                    fresh[path] = vault.rotate(ciphertext)
+                except Unreadable:
+                    unreadable.add(endpoint)
+            if not fresh or store.sealed.replace(held, fresh):
+                done += len(fresh)
+                break
     return Rekeyed(done, tuple(sorted(unreadable)))

@@ -1,6 +1,5 @@
 """The sends under way: each in a greenlet, each with a result, whatever ends it."""
 
-import gevent
 from gevent.event import Event
 from gevent.pool import Group
 from gevent.queue import SimpleQueue
@@ -59,8 +58,4 @@ class Sends:
         if self._stopping:
             unsent = Verdict.release("the worker was stopped before it was sent")
             return Settled(Result(claim, unsent), None)
-        began = self._courier.clock.now()
-        try:
-            return self._courier.carry(claim, target, body)
-        except gevent.GreenletExit:
-            return self._courier.interrupted(claim, began)
+        return self._courier.carry(claim, target, body)

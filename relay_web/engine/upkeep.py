@@ -49,7 +49,7 @@ class Upkeep:
         self._look_at_outages()
 
     def _drop_orphans(self) -> None:
-        """Cancel what waits for an endpoint that was deleted, and fence what is on its way there."""
+        """Cancel what waits for a deleted endpoint, and fence what is on its way there."""
         for endpoint in self._store.endpoints.deleted(self._store.lanes.heads()):
             dropped = 0
             while live := self._store.lanes.live(endpoint, limit=_BATCH):

@@ -14,6 +14,7 @@ import structlog
 from gevent.event import Event
 
 from relay_web.domain.vault import Vault
+from relay_web.engine.bulk import Bulk
 from relay_web.engine.committer import Committer, outcome_line
 from relay_web.engine.consequences import Consequences
 from relay_web.engine.courier import Courier, Settled
@@ -85,6 +86,7 @@ class Worker:
             version=options.version, slots=options.concurrency, in_flight=self._in_flight,
             deadline=options.deadline, watchdog=self._watchdog,
         )  # fmt: skip
+        self._bulk = Bulk(store)
         self._upkeep = Upkeep(store, self._clock)
         self._retention = Retention(store, self._clock)
         self._wakeup = Wakeup(store, self._on_due)
@@ -97,6 +99,7 @@ class Worker:
             for part in (
                 self._committer,
                 self._heartbeat,
+                self._bulk,
                 self._upkeep,
                 self._retention,
                 self._wakeup,
@@ -122,9 +125,12 @@ class Worker:
     def _in_flight(self) -> int:
         return self._picker.in_flight
 
-    def _on_due(self) -> None:
+    def _on_due(self, lane: str) -> None:
         """A hint that something became due."""
-        self._picker.look_again()
+        if lane:
+            self._picker.arrived(lane)
+        else:
+            self._picker.look_again()
         self._wake.set()
 
     def _turn(self) -> int:
@@ -160,19 +166,13 @@ class Worker:
 
     def _wait_for_work(self, started: int) -> None:
         """Rest until a slot is freed, something becomes due, or the poll comes round."""
-        in_flight = self._picker.in_flight
-        if started and in_flight < self._options.concurrency:
+        has_room = self._picker.in_flight < self._options.concurrency
+        self._wakeup.look(started, has_room=has_room)
+        if started and has_room:
             gevent.sleep(0)
             return
-        # A worker that is half full looks by itself often enough; the stream would only cost.
-        self._wakeup.wanted = in_flight * 2 < self._options.concurrency
-        self._wake.wait(_STILL if in_flight else self._idle_wait())
-
-    def _idle_wait(self) -> float:
-        wait = min(POLL, self._picker.ready_in)
-        if due := self._picker.next_due:
-            wait = min(wait, (due - self._clock.now()).total_seconds())
-        return max(0.001, wait)
+        blind = self._picker.in_flight and not self._wakeup.is_watching
+        self._wake.wait(_STILL if blind else self._picker.rest(POLL))
 
     def _on_settled(self, settled: Settled, fate: Fate) -> None:
         """A result met its fate: free the slot, say so, and draw the consequences."""

@@ -17,6 +17,8 @@ from pymongo.write_concern import WriteConcern
 from relay_web.store.accounts import Accounts
 from relay_web.store.attempts import Attempts
 from relay_web.store.audit import Audit
+from relay_web.store.bulk_jobs import BulkJobs
+from relay_web.store.bulk_targets import BulkTargets
 from relay_web.store.deliveries import DAY, Deliveries
 from relay_web.store.endpoint_health import EndpointHealth
 from relay_web.store.endpoint_pace import EndpointPace
@@ -53,6 +55,8 @@ class Store:
         self.accounts = Accounts(self.db)
         self.audit = Audit(self.db)
         self.attempts = Attempts(self.db)
+        self.bulk_jobs = BulkJobs(self.db)
+        self.bulk_targets = BulkTargets(self.db)
         self.deliveries = Deliveries(self.db, retention=retention_days * DAY)
         self.endpoints = Endpoints(self.db)
         self.endpoint_pace = EndpointPace(self.db)
@@ -113,6 +117,11 @@ class Store:
             reply = self.db.command("hello", codec_options=self.db.codec_options)
         at: datetime = reply["localTime"]
         return at
+
+    def discard(self) -> None:
+        """Drop the whole database: for one that was made for a rehearsal or a measurement."""
+        with database_errors():
+            self.client.drop_database(self.db.name)
 
     def close(self) -> None:
         """Close every connection; pymongo's monitors would hold the gevent hub open otherwise."""

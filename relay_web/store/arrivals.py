@@ -31,7 +31,7 @@ _WORK: list[Doc] = [
             ]
         }
     },
-    {"$project": {"_id": 1}},
+    {"$project": {"lane": "$fullDocument.lane"}},
 ]
 
 
@@ -41,12 +41,16 @@ class Arrivals:
     def __init__(self, stream: CollectionChangeStream[Doc]) -> None:
         self._stream = stream
 
-    def seen(self) -> bool:
-        """Whether something arrived; waits up to about a second. Raises `Unavailable`."""
+    def next(self) -> str | None:
+        """The lane that something arrived in, "" where the change does not tell, None for nothing.
+
+        Waits up to about a second. Raises `Unavailable`.
+        """
         try:
-            return self._stream.try_next() is not None
+            change = self._stream.try_next()
         except PyMongoError as error:
             raise Unavailable(retry_after=RETRY_AFTER) from error
+        return change.get("lane", "") if change is not None else None
 
 
 @contextmanager

@@ -12,10 +12,12 @@ Doc = dict[str, Any]
 
 #: Seconds between two measurements of the offset.
 MEASURE_EVERY: Final = 60.0
+#: The database tells its time in whole milliseconds, cut off.
+_UNSAID: Final = 0.001
 
 
 class DatabaseClock:
-    """Estimates the primary's wall clock to about half a round trip."""
+    """Estimates the primary's wall clock to about a round trip, and never ahead of it."""
 
     def __init__(self, db: Database[Doc]) -> None:
         self._db = db
@@ -28,12 +30,18 @@ class DatabaseClock:
         return self._offset
 
     def measure(self) -> float:
-        """Ask the database for its time and keep the offset. Raises `Unavailable`."""
+        """Ask the database for its time and keep the offset. Raises `Unavailable`.
+
+        The answer is as unsure as it took long. An offset that it does not contradict stays; else
+        the least is taken: what is due now here is then due in the database as well.
+        """
         with database_errors():
             before = time.time()
             at = self._db.command("hello", codec_options=self._db.codec_options)["localTime"]
             after = time.time()
-        self._offset = at.timestamp() - (before + after) / 2
+        least, most = at.timestamp() - after, at.timestamp() + _UNSAID - before
+        if self._measured < 0 or not least <= self._offset <= most:
+            self._offset = least
         self._measured = time.monotonic()
         return self._offset
 

@@ -21,19 +21,13 @@ from relay_web.domain.delivery import TERMINAL, Claim, Delivery, State
 from relay_web.domain.policy import Kind, Verdict
 from relay_web.errors import Conflict, NotFound
 from relay_web.store import moves
+from relay_web.store.claims import CLAIM_FIELDS, claim_of
 from relay_web.store.faults import database_errors
 
 Doc = dict[str, Any]
 
 DAY: Final = 86400.0
 _DUPLICATE_KEY: Final = 11000
-_CLAIM_FIELDS: Final[Doc] = dict.fromkeys(
-    (
-        "team", "event", "webhook_id", "endpoint", "type", "lease_token", "lease",
-        "tries", "round_tries", "unresolved", "trigger", "once",
-    ),
-    True,
-) | {"lost": {"$slice": -1}}  # fmt: skip
 
 
 class Fate(StrEnum):
@@ -101,7 +95,7 @@ class Deliveries:
             if not done.modified_count:
                 return []
             mine = {"_id": {"$in": list(ids)}, "lease.id": lease_id}
-            return [_claim(doc, ends) for doc in self._docs.find(mine, _CLAIM_FIELDS)]
+            return [claim_of(doc, ends) for doc in self._docs.find(mine, CLAIM_FIELDS)]
 
     def commit(self, results: Sequence[Result]) -> list[Fate]:
         """Write a group of verdicts under their tokens; one fate for each, in order.
@@ -163,6 +157,25 @@ class Deliveries:
 
         return self._act(team, delivery, action_id, change)
 
+    def retry_many(self, seen: Sequence[Delivery], *, job: str, by: str, trigger: str) -> set[str]:
+        """Send each of these again, unless it moved on since it was read; ids of those that were.
+
+        Under one job a delivery is sent again once, however often this is repeated. Only what
+        waits or has ended is taken; it starts its schedule anew.
+        """
+        writes = []
+        for one in seen:
+            action = f"{job}:{one.id}"
+            if one.state is State.PENDING:
+                change = moves.retry_now(action, by, trigger, job=job)
+            else:
+                change = moves.revive(action, by, trigger, restart=True, job=job)
+            writes.append(UpdateOne(moves.seen(one, action), change))
+        mine = {"_id": {"$in": [one.id for one in seen]}, "jobs": job}
+        with database_errors():
+            self._docs.bulk_write(writes, ordered=False)
+            return {doc["_id"] for doc in self._docs.find(mine, {"_id": True})}
+
     def cancel(self, team: str, delivery: str, *, action_id: str, by: str) -> Acted:
         """End it without delivery; `Conflict` when it has already ended."""
 
@@ -211,22 +224,6 @@ class Deliveries:
                 kind = "asked" if before.state is State.LEASED else "done"
                 return Acted(kind, self.get(team, delivery))
         raise Conflict
-
-
-def _claim(doc: Doc, ends: float) -> Claim:
-    lease = doc["lease"]
-    return Claim(
-        doc["_id"], doc["team"], doc["event"], doc["webhook_id"], doc["endpoint"], doc["type"],
-        doc["lease_token"], lease["id"], lease["worker"], lease["granted_at"],
-        doc["tries"], doc["round_tries"], doc["unresolved"], doc["trigger"],
-        doc.get("once", False), _taken_from(doc), ends,
-    )  # fmt: skip
-
-
-def _taken_from(doc: Doc) -> str | None:
-    """The claim and the loss it caused carry the same database time."""
-    losses = [loss for loss in doc["lost"] if loss["at"] == doc["lease"]["granted_at"]]
-    return losses[0]["worker"] if losses else None
 
 
 def _fate(result: Result, doc: Doc | None) -> Fate:

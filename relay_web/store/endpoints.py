@@ -155,7 +155,7 @@ class Endpoints:
             _live(team, endpoint_id),
             [
                 {"$set": {"deleted_at": "$$NOW", "rev": _NEXT_REV, "secrets": []}},
-                {"$unset": ["headers"]},
+                {"$unset": ["headers", "key_pair"]},
             ],
             return_document=ReturnDocument.AFTER,
         )

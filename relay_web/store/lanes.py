@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pymongo import ASCENDING
 from pymongo.database import Database
@@ -12,6 +12,13 @@ from relay_web.store.faults import database_errors
 
 Doc = dict[str, Any]
 QUEUE = "lane_due_at"
+
+
+class Head(NamedTuple):
+    """The delivery whose turn it is, and when."""
+
+    delivery: str
+    due_at: datetime
 
 
 class Lanes:
@@ -46,17 +53,17 @@ class Lanes:
             )
             return [row["_id"] for row in rows]
 
-    def next_in_order(self, lane: str, *, now: datetime) -> list[str]:
-        """The one delivery an ordered lane may send now, or none.
+    def next_in_order(self, lane: str) -> Head | None:
+        """The one delivery of an ordered lane that is to be sent next, or None.
 
         Whoever holds the lane's slot goes on holding it between its tries; without a holder it is
-        the oldest. Either way it must be due.
+        the oldest. While it is being sent it is due when its lease ends.
         """
         with database_errors():
             head = self._deliveries.find_one({"slot": lane}) or self._deliveries.find_one(
                 {"lane": lane}, sort=[("due_at", ASCENDING)], hint=QUEUE
             )
-        return [head["_id"]] if head and head["due_at"] <= now else []
+        return Head(head["_id"], head["due_at"]) if head else None
 
     def live(self, lane: str, *, limit: int) -> list[Delivery]:
         """Up to `limit` live deliveries of one lane, whatever their due time."""

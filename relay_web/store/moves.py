@@ -161,9 +161,16 @@ def _acted(action_id: str, kind: str, by: str, *, bump: int) -> Doc:
     }
 
 
-def retry_now(action_id: str, by: str, trigger: str) -> Pipeline:
+def _joined(job: str | None) -> Doc:
+    """The bulk jobs that sent it again; the field is absent where there are none."""
+    if job is None:
+        return {}
+    return {"jobs": {"$setUnion": [{"$ifNull": ["$jobs", []]}, [job]]}}
+
+
+def retry_now(action_id: str, by: str, trigger: str, *, job: str | None = None) -> Pipeline:
     """pending → pending, due at once."""
-    change = _acted(action_id, "retry", by, bump=1)
+    change = _acted(action_id, "retry", by, bump=1) | _joined(job)
     return [{"$set": change | {"due_at": NOW, "trigger": trigger}}]
 
 
@@ -172,9 +179,12 @@ def ask_while_sending(action_id: str, by: str) -> Pipeline:
     return [{"$set": _acted(action_id, "retry", by, bump=0) | {"retry_now": True}}]
 
 
-def revive(action_id: str, by: str, trigger: str, *, restart: bool) -> Pipeline:
+def revive(
+    action_id: str, by: str, trigger: str, *, restart: bool, job: str | None = None
+) -> Pipeline:
     """terminal → pending. Without `restart`, one attempt; with it, the schedule from its start."""
-    change = _acted(action_id, "retry", by, bump=1) | {
+    change = _acted(action_id, "retry", by, bump=1) | _joined(job)
+    change |= {
         "state": "pending",
         "lane": "$endpoint",
         "due_at": NOW,

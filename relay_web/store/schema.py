@@ -89,6 +89,8 @@ SHAPES: Final[Mapping[str, Shape]] = {
             _index("team", "state", "_id"),
             _index("team", "endpoint", "_id"),
             _index("expire_at", expireAfterSeconds=0, sparse=True),
+            # What a bulk job sent again; the others have no such field.
+            _index("jobs", "_id", **_present("jobs")),
         ),
         validator=_DELIVERY_SHAPE,
     ),
@@ -117,6 +119,14 @@ SHAPES: Final[Mapping[str, Shape]] = {
             _index("failing_since", sparse=True),
             # A form that is sent twice registers once.
             _index("team", "action_id", unique=True, **_present("action_id")),
+        ),
+    ),
+    "bulk_jobs": Shape(
+        indexes=(
+            _index("state", "team", partialFilterExpression={"state": "running"}),
+            # A confirmation that is sent twice starts one job.
+            _index("team", "action_id", unique=True),
+            _index("expire_at", expireAfterSeconds=0, sparse=True),
         ),
     ),
     "event_types": Shape(indexes=(_index("team", "name"),)),

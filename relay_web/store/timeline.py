@@ -46,7 +46,11 @@ class DeliveryDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What a list may be narrowed by. `words` are screen words; times bound the creation."""
+    """What a list may be narrowed by. `words` are screen words; times bound the creation.
+
+    `failed_since` bounds the last outcome; `job` is a bulk job that sent them again; `ids` are the
+    ones ticked by hand.
+    """
 
     words: frozenset[Word] = frozenset()
     endpoint: str | None = None
@@ -55,6 +59,9 @@ class Filters:
     event: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    failed_since: datetime | None = None
+    job: str | None = None
+    ids: tuple[str, ...] = ()
 
 
 class Timeline:
@@ -71,7 +78,7 @@ class Timeline:
     ) -> Page[DeliveryRow]:
         """Newest first; raises `BadRequest` for a cursor of another list."""
         endpoints = self._endpoints(team)
-        query = _query(team, filters, endpoints)
+        query = query_of(team, filters, endpoints)
         if after is not None:
             query["$and"] = [
                 *query.get("$and", ()),
@@ -92,7 +99,7 @@ class Timeline:
     @database_errors()
     def count(self, team: str, filters: Filters, *, newer_than: str | None = None, cap: int) -> int:
         """Matching deliveries, counted no further than `cap`."""
-        query = _query(team, filters, self._endpoints(team))
+        query = query_of(team, filters, self._endpoints(team))
         if newer_than is not None:
             query["$and"] = [*query.get("$and", ()), {"_id": {"$gt": newer_than}}]
         return self._docs.count_documents(query, limit=cap)
@@ -167,21 +174,29 @@ def _word(delivery: Delivery, endpoint: Endpoint | None) -> Word:
     return screen_word(delivery.state, tries=delivery.tries, held=held)
 
 
-def _query(team: str, filters: Filters, endpoints: Mapping[str, Endpoint]) -> Doc:
+def query_of(team: str, filters: Filters, endpoints: Mapping[str, Endpoint]) -> Doc:
+    """The team's deliveries that `filters` match; `endpoints` are all of the team's."""
     query: Doc = {"team": team}
     for key in ("endpoint", "type", "event"):
         if (value := getattr(filters, key)) is not None:
             query[key] = value
     if filters.cause is not None:
         query["last.cause"] = filters.cause
+    if filters.failed_since is not None:
+        query["last.at"] = {"$gte": filters.failed_since}
+    if filters.job is not None:
+        query["jobs"] = filters.job
     bounds = {"$gte": filters.since, "$lt": filters.until}
     # Ids begin with their event's acceptance, so a time range is a range of ids.
     span = {op: f"dlv_{base62(_millis(at), 8)}" for op, at in bounds.items() if at is not None}
     if span:
         query["_id"] = span
+    narrower: list[Doc] = []
     if filters.words:
-        query["$and"] = [{"$or": _wordings(filters.words, endpoints)}]
-    return query
+        narrower.append({"$or": _wordings(filters.words, endpoints)})
+    if filters.ids:
+        narrower.append({"_id": {"$in": list(filters.ids)}})
+    return query | ({"$and": narrower} if narrower else {})
 
 
 def _wordings(words: frozenset[Word], endpoints: Mapping[str, Endpoint]) -> list[Doc]:

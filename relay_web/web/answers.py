@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, PlainSerializer, WithJsonSchema
 from relay_web.domain.delivery import Word
 from relay_web.domain.endpoint import EndpointState
 from relay_web.domain.event import iso_millis
+from relay_web.domain.waiting import Reason
 
 Item = TypeVar("Item")
 
@@ -74,6 +75,8 @@ class EndpointOut(BaseModel):
     description: str
     retry_schedule: Sequence[float] | None
     secrets: Sequence[SecretOut]
+    #: Verifies the `v1a` signatures of an endpoint that asked for Ed25519; `whpk_…`.
+    public_key: str | None
     created_at: Time
     rev: int
 
@@ -129,7 +132,16 @@ class DeliveryOut(BaseModel):
     trigger: str
 
 
+class WaitOut(BaseModel):
+    """Why it has not been sent yet, and until when where that is known."""
+
+    reason: Reason
+    sentence: str
+    until: Time | None
+
+
 class DeliveryDetailOut(DeliveryOut):
+    waits: WaitOut | None
     attempts: Sequence[AttemptOut]
     timeline: Sequence[JournalOut]
 
@@ -143,12 +155,10 @@ class ActedOut(BaseModel):
 
 
 class ResentOut(BaseModel):
-    """What was sent again. `next` goes into `after` to continue a list longer than one request."""
+    """What was sent again: so many matched, so many are retried now."""
 
     matched: int
     retried: int
-    dry_run: bool
-    next: str | None
 
 
 class FanOut(BaseModel):

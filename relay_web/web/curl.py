@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from relay_web.domain.headers import MASK
 from relay_web.web.payload import SECRET_HEADERS
 
 #: curl sets these itself.
@@ -28,7 +29,7 @@ def command(
         low = name.lower()
         if low in _OWN or low in _SIGNED:
             continue
-        if low in SECRET_HEADERS:
+        if low in SECRET_HEADERS or value == MASK:
             variable = low.upper().replace("-", "_")
             parts.append(f'-H {shlex.quote(name)}": ${variable}"')
         else:

@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -146,6 +146,7 @@ class EndpointIn(Body):
     max_in_flight: InFlight | None = None
     ordered: bool = False
     secret: str | None = None
+    ed25519: bool = False
     description: Description | None = None
     retry_schedule: Schedule | None = None
 
@@ -160,6 +161,7 @@ class EndpointPatch(Body):
     rate_per_second: Rate | None = None
     max_in_flight: InFlight | None = None
     ordered: bool | None = None
+    ed25519: bool | None = None
     description: Description | None = None
     retry_schedule: Schedule | None = None
     rev: Annotated[int, Field(ge=0)] | None = None
@@ -179,13 +181,15 @@ class TrialIn(Body):
 
 
 class RecoverIn(Body):
-    """Send again what failed or was cancelled since a time; `missed` adds what was never sent."""
+    """Send again what failed since a time, or with `missed` what was never sent.
+
+    `pace` deliveries a second are queued, by default as many as the endpoint's own limit.
+    """
 
     since: EventTime
-    until: EventTime | None = None
-    missed: bool = False
+    kind: Literal["failed", "missed"] = "failed"
+    pace: Rate | None = None
     dry_run: bool = False
-    after: str | None = None
 
 
 class RetryIn(Body):
@@ -199,7 +203,10 @@ class CancelIn(Body):
 
 
 class BulkIn(Body):
-    """Which deliveries to retry: at least one filter, the same ones as for the list."""
+    """Which deliveries to retry, by the filters of the list; without a state, the undelivered.
+
+    `pace` of them a second are queued for each endpoint, by default as many as its own limit.
+    """
 
     state: Annotated[list[StateWord], Field(min_length=1)] | None = None
     endpoint: str | None = None
@@ -208,8 +215,8 @@ class BulkIn(Body):
     event: str | None = None
     since: EventTime | None = None
     until: EventTime | None = None
+    pace: Rate | None = None
     dry_run: bool = False
-    after: str | None = None
 
 
 class EventTypeIn(Body):
@@ -243,5 +250,6 @@ class DeliveriesQuery(PageQuery):
     type: EventType | None = None
     cause: str | None = None
     event: str | None = None
+    job: str | None = None
     since: EventTime | None = None
     until: EventTime | None = None

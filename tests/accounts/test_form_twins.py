@@ -13,7 +13,7 @@ from tests.api.test_endpoints import REFUSED
 NOT_IN_A_FORM = {
     *("B39 number", "B39 list", "B49 newline", "B51 none", "B51 number", "B51 1,000"),
     *("B52 break", "B52 value break", "B52 empty name", "C18 leading space", "C18 name"),
-    *("B54 -1", "B54 1e9", "B54 text", "B54 1.5", "B54 true", "ordered", "unknown"),
+    *("B54 -1", "B54 1e9", "B54 text", "B54 1.5", "B54 true", "ordered", "ed25519"),
 }
 FIELDS = {"url", "name", "event_types", "headers", "rate_per_second", "max_in_flight"}
 TWINS = [

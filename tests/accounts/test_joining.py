@@ -120,6 +120,7 @@ def test_an_invitation_of_another_address_cannot_be_taken(crew: Crew) -> None:
 
 @pytest.mark.parametrize("how", ["cut", "withdrawn", "expired", "team deleted"])
 def test_every_dead_invitation_is_one_page(crew: Crew, app: Flask, store: Store, how: str) -> None:
+    """B73."""
     path = link(invite(crew))
     match how:
         case "cut":
@@ -154,6 +155,7 @@ def test_every_dead_invitation_is_one_page(crew: Crew, app: Flask, store: Store,
 def test_who_may_be_invited_as_what_by_whom(
     crew: Crew, email: str, role: str, by: str, status: int
 ) -> None:
+    """B72."""
     assert invite(crew, email, role, by).status_code == status
 
 

@@ -20,6 +20,7 @@ from relay_web.errors import Invalid
      "a@example.com\0", "@example.com", "a@", "a@localhost"],
 )  # fmt: skip
 def test_what_is_no_address_is_refused_in_one_sentence(text: str) -> None:
+    """B64."""
     with pytest.raises(Invalid, match="Enter a valid e-mail address"):
         check_email(text)
 
@@ -42,6 +43,7 @@ def test_addresses_that_differ_only_in_case_are_one() -> None:
     ],
 )
 def test_a_weak_password_is_refused_with_the_rule(text: str, said: str) -> None:
+    """B65."""
     with pytest.raises(Invalid, match=said):
         check_password(text)
 
@@ -53,6 +55,7 @@ def test_a_long_one_needs_no_special_characters(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "a", " a ", "   ", "n" * 101, "a\nb", "a\u202eb"])
 def test_a_team_name_is_one_visible_line(text: str) -> None:
+    """B75."""
     with pytest.raises(Invalid):
         check_team_name(text)
 

@@ -16,6 +16,7 @@ from tests.accounts.conftest import Browser, Crew
 
 #: The least role for each unsafe route of a team, and for the reading ones that viewers may not.
 LEAST = {
+    "deliveries.as_signed_curl": Role.ADMIN,
     "deliveries.cancel": Role.MEMBER,
     "deliveries.retry": Role.MEMBER,
     "deliveries.take_over": Role.MEMBER,
@@ -44,11 +45,26 @@ LEAST = {
 }
 #: Reading needs no more than being in the team.
 READING = {
-    "deliveries.attempt", "deliveries.compare", "deliveries.index", "deliveries.live",
-    "deliveries.show", "deliveries.show_live", "endpoints.index", "endpoints.match",
-    "endpoints.show", "endpoints.test_result", "events.index", "events.payload", "events.show",
-    "overview.index", "settings.general", "settings.index", "settings.keys", "workers.index",
-}  # fmt: skip
+    "deliveries.as_curl",
+    "deliveries.attempt",
+    "deliveries.compare",
+    "deliveries.index",
+    "deliveries.live",
+    "deliveries.show",
+    "deliveries.show_live",
+    "endpoints.index",
+    "endpoints.match",
+    "endpoints.show",
+    "endpoints.test_result",
+    "events.index",
+    "events.payload",
+    "events.show",
+    "overview.index",
+    "settings.general",
+    "settings.index",
+    "settings.keys",
+    "workers.index",
+}
 
 Route = tuple[str, str, str]
 

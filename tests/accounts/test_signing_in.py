@@ -16,6 +16,7 @@ WRONG = "Email or password is wrong."
 def test_a_wrong_password_and_an_unknown_user_get_the_same_page(
     visitor: Browser, make_user: Callable[[str], User]
 ) -> None:
+    """B67."""
     make_user("ana@example.com")
     pages = []
     for email in ("ana@example.com", "eva@example.com"):
@@ -30,6 +31,7 @@ def test_a_wrong_password_and_an_unknown_user_get_the_same_page(
 def test_an_unknown_user_costs_a_hash_too(
     visitor: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """B67."""
     seen: list[Any] = []
 
     def compare(stored: str | None, password: str) -> bool:
@@ -45,6 +47,7 @@ def test_an_unknown_user_costs_a_hash_too(
 def test_the_sixth_try_waits_even_with_the_right_password(
     visitor: Browser, make_user: Callable[[str], User], store: Store
 ) -> None:
+    """B68."""
     make_user("ana@example.com")
     for _ in range(5):
         assert visitor.sign_in("ana@example.com", "wrong").status_code == 422
@@ -83,6 +86,7 @@ def test_a_forwarded_address_that_nobody_vouches_for_does_not_help(
 def test_after_signing_in_one_stays_on_this_site(
     visitor: Browser, make_user: Callable[[str], User], going: str
 ) -> None:
+    """B71."""
     make_user("ana@example.com")
     form = {"email": "ana@example.com", "password": PASSWORD, "next": going}
     answer = visitor.post("/signin", form)
@@ -114,6 +118,7 @@ def test_a_stolen_cookie_dies_with_the_sign_out(crew: Crew, app: Flask) -> None:
 
 
 def test_an_htmx_request_without_a_sign_in_moves_the_whole_page(app: Flask) -> None:
+    """B92."""
     headers = {"HX-Request": "true", "HX-Current-URL": "http://localhost/t/acme/"}
     answer = app.test_client().get("/t/acme/", headers=headers)
     assert answer.status_code == 401
@@ -158,6 +163,7 @@ def test_devices_are_listed_and_ended_one_by_one(crew: Crew, app: Flask, store: 
 
 
 def test_a_form_field_sent_twice_or_with_an_operator_is_refused(visitor: Browser) -> None:
+    """B70."""
     token = visitor.token("/signin")
     for body in ("email=a&email=b", "email[$ne]=1", "a[]=1"):
         answer = visitor.client.post(
@@ -169,4 +175,5 @@ def test_a_form_field_sent_twice_or_with_an_operator_is_refused(visitor: Browser
 
 
 def test_a_password_of_ten_megabytes_is_too_large(visitor: Browser) -> None:
+    """B66."""
     assert visitor.sign_in("ana@example.com", "x" * 10_000_000).status_code == 413

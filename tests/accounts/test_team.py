@@ -30,6 +30,7 @@ def test_an_admin_changes_roles_up_to_admin(crew: Crew, store: Store) -> None:
 
 
 def test_the_last_owner_can_neither_leave_nor_step_down(crew: Crew, store: Store) -> None:
+    """B74."""
     own = f"/members/{crew.users['owner'].id}"
     for path, form in ((f"{own}/role", {"role": "member"}), (f"{own}/remove", {})):
         answer = act(crew, "owner", path, form)
@@ -110,6 +111,7 @@ def test_a_renamed_team_is_found_under_both_addresses(crew: Crew) -> None:
 
 @pytest.mark.parametrize("name", ["x", "n" * 101, "   "])
 def test_a_name_that_a_team_cannot_have_is_refused(crew: Crew, name: str) -> None:
+    """B75."""
     assert act(crew, "admin", "/general", {"name": name}).status_code == 422
 
 

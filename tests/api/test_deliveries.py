@@ -84,6 +84,7 @@ def test_the_state_filter_takes_screen_words(
     ],
 )
 def test_a_filter_that_cannot_be_meant_is_named(api: Api, query: str, field: str) -> None:
+    """B79, B80 and B81."""
     answer = api("GET", f"/deliveries?{query}")
     assert (answer.status_code, answer.json["field"]) == (422, field)
 
@@ -104,6 +105,7 @@ def test_pages_cover_everything_once(api: Api, endpoint: dict[str, Any]) -> None
 def test_a_cursor_of_another_list_or_team_is_refused(
     api: Api, endpoint: dict[str, Any], make_api: Any
 ) -> None:
+    """B78."""
     api("POST", "/events/batch", {"events": [{"type": "a", "data": n} for n in range(3)]})
     mine = api("GET", "/deliveries?limit=1").json["next"]
     other = make_api("Other")
@@ -130,6 +132,7 @@ def test_retrying_a_failed_delivery_queues_it_again(
 def test_the_same_request_twice_is_one_retry(
     api: Api, delivery: dict[str, Any], store: Store
 ) -> None:
+    """B90."""
     end(store, delivery["id"], "failed")
     path, headers = f"/deliveries/{delivery['id']}/retry", {"Idempotency-Key": "click-1"}
     outcomes = [api("POST", path, headers=headers).json["outcome"] for _ in range(2)]
@@ -140,6 +143,7 @@ def test_the_same_request_twice_is_one_retry(
 def test_retry_while_it_is_being_sent_says_so(
     api: Api, delivery: dict[str, Any], store: Store
 ) -> None:
+    """B85."""
     lease(store, delivery["id"])
     answer = api("POST", f"/deliveries/{delivery['id']}/retry")
     assert (answer.status_code, answer.json["outcome"]) == (202, "in_flight")
@@ -150,6 +154,7 @@ def test_retry_while_it_is_being_sent_says_so(
 def test_retry_to_an_endpoint_that_cannot_take_it_is_a_conflict(
     api: Api, endpoint: dict[str, Any], delivery: dict[str, Any], store: Store, verb: str
 ) -> None:
+    """B88."""
     end(store, delivery["id"], "failed")
     path = f"/endpoints/{endpoint['id']}"
     api("DELETE", path) if verb == "delete" else api("POST", f"{path}/pause")
@@ -161,6 +166,7 @@ def test_retry_to_an_endpoint_that_cannot_take_it_is_a_conflict(
 def test_retry_past_200_attempts_is_a_conflict(
     api: Api, delivery: dict[str, Any], store: Store
 ) -> None:
+    """B87."""
     end(store, delivery["id"], "failed")
     store.db.deliveries.update_one(
         {"_id": delivery["id"]}, {"$set": {"tries": 200, "lease_token": 200}}, comment=BY_HAND
@@ -172,6 +178,7 @@ def test_retry_past_200_attempts_is_a_conflict(
 def test_retry_without_its_payload_is_gone(
     api: Api, delivery: dict[str, Any], store: Store
 ) -> None:
+    """B86."""
     end(store, delivery["id"], "failed")
     store.db.events.delete_many({})
     assert api("POST", f"/deliveries/{delivery['id']}/retry").status_code == 410
@@ -180,6 +187,7 @@ def test_retry_without_its_payload_is_gone(
 def test_cancel_ends_what_waits_and_says_what_may_still_arrive(
     api: Api, delivery: dict[str, Any], store: Store
 ) -> None:
+    """B83 and B84."""
     lease(store, delivery["id"])
     path = f"/deliveries/{delivery['id']}/cancel"
     answer = api("POST", path)
@@ -208,6 +216,7 @@ def test_bulk_retry_counts_first_and_sends_after(
 
 
 def test_bulk_retry_of_nothing_says_so(api: Api, endpoint: dict[str, Any]) -> None:
+    """B89."""
     answer = api("POST", "/deliveries/retry", {"type": "nobody.sends"})
     assert (answer.status_code, answer.json["code"]) == (422, "nothing_matches")
 

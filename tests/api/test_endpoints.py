@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from relay_web.domain.headers import MASK
+from relay_web.domain.headers import MASK, opened
+from relay_web.domain.vault import Vault
+from relay_web.settings import Settings
 from relay_web.store import Store
 from tests.api.conftest import Api
 
@@ -60,7 +62,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("B56 51", {"url": URL, "retry_schedule": [1] * 51}, "retry_schedule"),
     ("B56 8 days", {"url": URL, "retry_schedule": [8 * 86400]}, "retry_schedule"),
     ("ordered", {"url": URL, "ordered": "yes"}, "ordered"),
-    ("unknown", {"url": URL, "timeout": 3}, "timeout"),
+    ("ed25519", {"url": URL, "ed25519": "yes"}, "ed25519"),
+    ("B55 no timeout of its own", {"url": URL, "timeout": 31}, "timeout"),
 ]
 
 
@@ -108,6 +111,7 @@ def test_the_database_holds_no_signing_secret(
 
 
 def test_what_was_asked_for_comes_back(api: Api) -> None:
+    """B50: markup in a name is text. B51: what is there twice is kept once."""
     asked = {
         "url": URL,
         "name": "  Billing <script>{{7*7}} ",
@@ -128,11 +132,34 @@ def test_what_was_asked_for_comes_back(api: Api) -> None:
     assert {key: made[key] for key in same} == {key: asked[key] for key in same}
 
 
-def test_a_masked_header_sent_back_keeps_its_value(api: Api, store: Store) -> None:
+def test_a_masked_header_sent_back_keeps_its_value(
+    api: Api, store: Store, settings: Settings
+) -> None:
     made = api("POST", "/endpoints", {"url": URL, "headers": {"X-Api-Key": "s3cr3t"}}).json
     api("PATCH", f"/endpoints/{made['id']}", {"headers": {"x-api-key": MASK, "X-New": "1"}})
-    stored = store.endpoints.get(api.team_id, made["id"])
-    assert dict(stored.headers) == {"x-api-key": "s3cr3t", "X-New": "1"}
+    stored = store.endpoints.get(api.team_id, made["id"]).headers
+    vault = Vault(settings.secrets_keys)
+    sent = opened(stored, lambda sealed: vault.open(made["id"], sealed))
+    assert dict(sent) == {"x-api-key": "s3cr3t", "X-New": "1"}
+
+
+def test_the_database_holds_no_header_credential(api: Api, store: Store) -> None:
+    """W14: what is masked where it is shown is sealed where it is stored."""
+    api("POST", "/endpoints", {"url": URL, "headers": {"Authorization": "Bearer s3cr3t"}})
+    assert "s3cr3t" not in str(list(store.db.endpoints.find()))
+
+
+def test_a_key_pair_is_made_once_and_its_public_half_shown(api: Api, store: Store) -> None:
+    """G8."""
+    made = api("POST", "/endpoints", {"url": URL, "ed25519": True}).json
+    assert made["public_key"].startswith("whpk_")
+    path = f"/endpoints/{made['id']}"
+    kept = api("PATCH", path, {"ed25519": True, "name": "same key"}).json
+    assert kept["public_key"] == made["public_key"]
+    assert "whsk_" not in str(list(store.db.endpoints.find()))
+    assert api("PATCH", path, {"ed25519": False}).json["public_key"] is None
+    again = api("PATCH", path, {"ed25519": True}).json
+    assert again["public_key"] not in (None, made["public_key"])
 
 
 def test_null_puts_a_field_back_to_its_default(api: Api) -> None:
@@ -143,6 +170,7 @@ def test_null_puts_a_field_back_to_its_default(api: Api) -> None:
 
 
 def test_a_stale_edit_is_refused(api: Api, endpoint: dict[str, Any]) -> None:
+    """B59."""
     path = f"/endpoints/{endpoint['id']}"
     assert api("PATCH", path, {"name": "one", "rev": 0}).status_code == 200
     stale = api("PATCH", path, {"name": "two", "rev": 0})
@@ -152,12 +180,14 @@ def test_a_stale_edit_is_refused(api: Api, endpoint: dict[str, Any]) -> None:
 
 
 def test_the_same_url_twice_is_saved_with_a_warning(api: Api, endpoint: dict[str, Any]) -> None:
+    """B58."""
     again = api("POST", "/endpoints", {"url": endpoint["url"]})
     assert again.status_code == 201
     assert again.json["warnings"]
 
 
 def test_one_more_than_the_limit_is_a_conflict(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """B57."""
     monkeypatch.setattr("relay_web.store.endpoints.ENDPOINTS_PER_TEAM", 2)
     statuses = [api("POST", "/endpoints", {"url": URL}).status_code for _ in range(3)]
     assert statuses == [201, 201, 409]
@@ -185,6 +215,7 @@ def test_pause_and_resume_can_be_repeated(api: Api, endpoint: dict[str, Any]) ->
 
 
 def test_a_deleted_endpoint_is_gone_for_every_verb(api: Api, endpoint: dict[str, Any]) -> None:
+    """B60 and B61."""
     path = f"/endpoints/{endpoint['id']}"
     assert api("DELETE", path).status_code == 204
     for method, suffix, body in (
@@ -196,6 +227,7 @@ def test_a_deleted_endpoint_is_gone_for_every_verb(api: Api, endpoint: dict[str,
 
 
 def test_rotation_keeps_four_old_secrets_and_no_more(api: Api, endpoint: dict[str, Any]) -> None:
+    """B62."""
     path = f"/endpoints/{endpoint['id']}/rotate-secret"
     answers = [api("POST", path) for _ in range(5)]
     assert [answer.status_code for answer in answers] == [200] * 4 + [409]
@@ -223,6 +255,7 @@ def test_a_test_event_goes_to_this_endpoint_alone(api: Api, store: Store) -> Non
 
 
 def test_a_paused_endpoint_takes_no_test_event(api: Api, endpoint: dict[str, Any]) -> None:
+    """B63."""
     api("POST", f"/endpoints/{endpoint['id']}/pause")
     assert api("POST", f"/endpoints/{endpoint['id']}/test").status_code == 409
 

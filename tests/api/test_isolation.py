@@ -56,6 +56,7 @@ def snapshot(store: Store) -> Any:
 def test_foreign_and_missing_ids_are_the_same_404(
     api: Api, theirs: dict[str, str], store: Store, operation: Operation
 ) -> None:
+    """B77."""
     before = snapshot(store)
     body = BODIES.get(operation.name)
     ids = [theirs, "never-existed", "x" * 1000, "%00", "..%2f..", '{"$gt":""}']

@@ -26,6 +26,7 @@ from tests.api.conftest import Api
     ],
 )
 def test_without_a_bearer_key_the_answer_says_to_send_one(api: Api, header: str | None) -> None:
+    """B1 and B2."""
     headers = {} if header is None else {"Authorization": header}
     answer = api.client.get("/api/v1/events", headers=headers)
     assert answer.status_code == 401
@@ -34,6 +35,7 @@ def test_without_a_bearer_key_the_answer_says_to_send_one(api: Api, header: str 
 
 
 def test_unknown_revoked_and_expired_keys_get_the_same_words(api: Api, store: Store) -> None:
+    """B3."""
     keys = store.accounts.keys
     soon = utcnow() - timedelta(seconds=1)
     _, expired = keys.add(api.team_id, name="old", scopes=Scope, by="t", expires_at=soon)
@@ -59,6 +61,7 @@ def test_a_revoked_key_stops_within_two_seconds_in_every_process(
 
 
 def test_a_key_in_the_address_is_refused_and_marked(api: Api, store: Store) -> None:
+    """B5."""
     answer = api.client.get(f"/api/v1/events?api_key={api.key}")
     assert (answer.status_code, answer.json["code"]) == (400, "key_in_address")
     marks = store.audit.list(api.team_id, action="key.leaked_in_address").items
@@ -85,6 +88,7 @@ def test_guessing_keys_is_slowed_down_but_a_right_key_still_works(api: Api) -> N
 
 
 def test_a_suspended_team_is_told_why(api: Api, store: Store) -> None:
+    """B33."""
     store.db.teams.update_one({"_id": api.team_id}, {"$set": {"suspended": "unpaid invoice"}})
     answer = api("GET", "/events")
     assert answer.status_code == 403
@@ -123,6 +127,7 @@ def test_a_bootstrap_key_is_the_same_each_time_until_it_is_revoked(store: Store)
 def test_a_team_over_its_rate_is_told_to_wait_and_others_are_not(
     api: Api, make_api: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """B32."""
     monkeypatch.setitem(api.client.application.extensions, "relay_rates", Rates(0.001, 3))
     other = make_api("Other")
     answers = [api("GET", "/events") for _ in range(4)]

@@ -35,6 +35,7 @@ def test_a_published_event_is_promised_to_every_endpoint_that_wants_it(
 
 
 def test_nobody_listening_is_said_plainly(api: Api) -> None:
+    """B35."""
     assert api("POST", "/events", GOOD).json["deliveries"] == 0
 
 
@@ -142,6 +143,7 @@ EXACT = [
 
 @pytest.mark.parametrize("data", EXACT, ids=range(len(EXACT)))
 def test_data_is_kept_byte_for_byte(api: Api, store: Store, data: bytes) -> None:
+    """B22 and B23: numbers past any type, keys of every kind."""
     sent = b'{"source":"shop", "data" : ' + data + b' ,"type":"a.b"}'
     answer = api("POST", "/events", data=sent, content_type="application/json")
     assert answer.status_code == 202, answer.json
@@ -166,11 +168,13 @@ def test_depth_32_is_still_taken(api: Api) -> None:
 
 @pytest.mark.parametrize("key", ["", "k" * 256, "a\x01b"], ids=["empty", "256", "control"])
 def test_an_odd_idempotency_key_is_refused(api: Api, key: str) -> None:
+    """B27."""
     answer = api("POST", "/events", GOOD, headers={"Idempotency-Key": key})
     assert answer.status_code == 400
 
 
 def test_the_same_key_and_body_are_one_event(api: Api) -> None:
+    """B28."""
     first = api("POST", "/events", GOOD, headers={"Idempotency-Key": "order-7"})
     again = api("POST", "/events", GOOD, headers={"Idempotency-Key": "order-7"})
     assert again.status_code == 202
@@ -178,6 +182,7 @@ def test_the_same_key_and_body_are_one_event(api: Api) -> None:
 
 
 def test_the_same_key_with_another_body_names_the_first_event(api: Api) -> None:
+    """B29."""
     first = api("POST", "/events", GOOD, headers={"Idempotency-Key": "order-7"})
     other = api("POST", "/events", {**GOOD, "data": 2}, headers={"Idempotency-Key": "order-7"})
     assert other.status_code == 409
@@ -198,6 +203,7 @@ def test_fifty_publishes_at_once_with_one_key_are_one_event(api: Api, store: Sto
 
 
 def test_another_team_may_use_the_same_key(api: Api, make_api: Any) -> None:
+    """B30."""
     mine = api("POST", "/events", GOOD, headers={"Idempotency-Key": "k"})
     theirs = make_api("Other")("POST", "/events", GOOD, headers={"Idempotency-Key": "k"})
     assert theirs.status_code == 202
@@ -232,12 +238,14 @@ def test_a_batch_that_is_sent_again_is_the_same_events(api: Api, store: Store) -
 
 
 def test_a_delivery_sent_back_to_relay_is_refused(api: Api) -> None:
+    """B36: a loop, S14."""
     answer = api("POST", "/events", GOOD, headers={"Relay-Delivery": "dlv_1"})
     assert (answer.status_code, answer.json["code"]) == (508, "loop_detected")
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
 def test_another_method_names_the_ones_there_are(api: Api, method: str) -> None:
+    """B37."""
     answer = api(method, "/events", GOOD)
     assert answer.status_code == 405
     assert "POST" in answer.headers["Allow"]
@@ -268,6 +276,7 @@ def test_a_schema_never_makes_relay_fetch_anything(api: Api, schema: dict[str, s
 
 
 def test_scopes_are_kept(make_api: Any) -> None:
+    """B4."""
     reader, publisher = make_api(scopes=[Scope.READ]), make_api(scopes=[Scope.PUBLISH])
     assert reader("GET", "/events").status_code == 200
     refused = reader("POST", "/events", GOOD)

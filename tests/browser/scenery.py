@@ -59,10 +59,29 @@ def build(store: Store, settings: Settings) -> Scene:
     stories = _stories(tell, billing, crm, ledger)
     _ordinary_day(tell, billing, crm, search)
     _failing(tell, billing)
+    _sums(store, tell, billing, crm, search)
     beat(store)
     found = {one.name: one.id for one in (billing, crm, ledger, search)}
     event = store.events.list(team, limit=1).items[0]["_id"]
     return Scene("acme", team, found, stories, event)
+
+
+def _sums(store: Store, tell: Teller, *endpoints: Any) -> None:
+    """Hourly sums for the charts: Billing has had trouble for two hours, once at night too."""
+    top = tell.now.replace(minute=0, second=0, microsecond=0)
+    for place, endpoint in enumerate(endpoints):
+        for back in range(24):
+            good = 40 + (back * 37 + place * 11) % 60 + (60 if 6 < back < 14 else 0)
+            counts = {
+                "delivered": good,
+                "status_200": good,
+                "ms_50": good // 2,
+                "ms_200": good // 2,
+            }
+            if place == 0 and back in (0, 1, 9):
+                counts |= {"errors": 34, "cause_tls_expired": 30, "status_503": 4}
+            hour = top - timedelta(hours=back)
+            store.rollups.add("endpoint", [(endpoint.id, tell.team, hour, counts)])
 
 
 def beat(store: Store) -> None:

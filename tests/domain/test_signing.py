@@ -42,6 +42,7 @@ def test_the_published_vector() -> None:
 
 
 def test_several_keys_sign_newest_first_with_single_spaces() -> None:
+    """G5."""
     keys = [bytes([number]) * 32 for number in range(7)]
     signature = sign(keys, *VECTOR)
     assert signature.split(" ") == [sign([key], *VECTOR) for key in keys[:5]]
@@ -49,6 +50,7 @@ def test_several_keys_sign_newest_first_with_single_spaces() -> None:
 
 @given(st.binary(max_size=2000))
 def test_the_official_library_verifies_any_utf_8_body(raw: bytes) -> None:
+    """G10."""
     body = b'{"x":"' + raw.hex().encode() + "é☃😀".encode() + b'"}'
     now = int(datetime.now(UTC).timestamp())
     old, new = new_secret(), new_secret()
@@ -80,6 +82,7 @@ def test_a_new_secret_is_32_random_bytes() -> None:
 
 @pytest.mark.parametrize("size", [24, 32, 64])
 def test_a_secret_from_elsewhere_is_taken(size: int) -> None:
+    """G4."""
     key = bytes(range(size))
     assert decode_secret("whsec_" + base64.b64encode(key).decode()) == key
 

@@ -44,6 +44,7 @@ def refusal(url: object, policy: EgressPolicy = WITH_HTTP) -> str:
     ],
 )
 def test_a_good_url_is_stored_in_one_form(url: str, canonical: str) -> None:
+    """S2: the neighbours of what is refused are allowed. S17: what must be escaped is."""
     assert check_url(url, WITH_HTTP) == canonical
     assert check_url(canonical, WITH_HTTP) == canonical
 
@@ -164,6 +165,7 @@ def test_internal_addresses_and_names_are_refused_in_every_spelling(host: str) -
     ["①②⑦.⓪.⓪.①", "127。0。0。1", "\uff4cocalhost", "lo\u00adcalhost", "\uff11\uff12\uff17.0.0.1"],
 )
 def test_look_alike_digits_and_letters_are_refused(host: str) -> None:
+    """S5."""
     assert "Not a valid https URL" in refusal(f"http://{host}/")
 
 

@@ -35,9 +35,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def stage(
-    e2e_store: Store, e2e_uri: str, receiver: Receiver, tmp_path: Path
-) -> Iterator[Stage]:
+def stage(e2e_store: Store, e2e_uri: str, receiver: Receiver, tmp_path: Path) -> Iterator[Stage]:
     """An empty database, a receiver, and whatever processes the test starts."""
     for name in e2e_store.db.list_collection_names():
         e2e_store.db[name].delete_many({}, comment=BY_HAND)

@@ -27,7 +27,10 @@ class Gate:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._opened.set()
         for open_socket in (self._listener, *self._sockets):
@@ -40,7 +43,7 @@ class Gate:
 
     @property
     def uri(self) -> str:
-        """The same database through the gate: direct, because the set knows itself by its own port."""
+        """The same database through the gate; direct, for the set knows itself by its own port."""
         port = self._listener.getsockname()[1]
         return f"mongodb://127.0.0.1:{port}/{self._database}?directConnection=true"
 

@@ -1,4 +1,4 @@
-"""What must be true at the end of every trial, whatever was done to the processes (reliability §1.4)."""
+"""What must be true at the end of every trial, whatever was done to it (reliability §1.4)."""
 
 from collections import Counter
 
@@ -24,7 +24,7 @@ def _every_event_reached_exactly_its_targets(stage: Stage) -> None:
 
 
 def _nothing_was_sent_without_a_claim(stage: Stage) -> None:
-    """At most one request under each token, no token that was never given out, always the same body."""
+    """One request under each token at the most, none without, and always the same body."""
     bodies = {doc["_id"]: bytes(doc["body"]) for doc in stage.store.db.events.find()}
     deliveries = {delivery.id: delivery for delivery in stage.deliveries()}
     requests = stage.receiver.requests()

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 #: A worker hands over within 25 s, gunicorn within 20 (design §6).
 STOPPED_WITHIN = 30.0
 #: What no process of Relay may print, whatever is done to it.
-_UNHEARD_OF = ("Traceback", "Warning", "Exception")
+_UNHEARD_OF = ("Traceback", "Warning", "Exception", "request.failed")
 
 
 def procfile(name: str) -> str:
@@ -30,7 +30,7 @@ def environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 class Process:
-    """A line of the Procfile, run by a shell in a process group of its own; its output in a file."""
+    """A line of the Procfile, run by a shell in a process group of its own, output to a file."""
 
     def __init__(self, kind: str, settings: Mapping[str, str], log: Path) -> None:
         self.log = log

@@ -28,6 +28,10 @@ KEY = "a key that only end-to-end tests use"
 #: timeout + 5. A database timeout below a second would fail on a machine that is merely busy.
 DEADLINE, DB_TIMEOUT = 1.0, 1.0
 LEASE = DEADLINE + 2 * DB_TIMEOUT + 5
+#: Settings of a worker that is to be caught in the act, with the lease that goes with them: what
+#: it has begun is still under way when the test has seen it and reached for it.
+PATIENT_LEASE = LEASE + 3
+PATIENT = {"RELAY_SEND_DEADLINE": f"{DEADLINE + 3:g}s", "RELAY_LEASE": f"{PATIENT_LEASE:g}s"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ class Stage:
         self._intake = Intake(store)
         self._folder = folder
         self._numbers = count(1)
-        self._processes: list[Process] = []
+        self.processes: list[Process] = []
         self.settings = {
             "MONGODB_URI": uri,
             "SECRET_KEY": KEY,
@@ -69,7 +73,7 @@ class Stage:
         """A process by its name in the Procfile, with `settings` on top of the stage's own."""
         log = self._folder / f"{kind}.{next(self._numbers)}.log"
         process = Process(kind, {**self.settings, **settings}, log)
-        self._processes.append(process)
+        self.processes.append(process)
         return process
 
     def worker(self, **settings: str) -> Worker:
@@ -134,9 +138,9 @@ class Stage:
 
     def close(self) -> None:
         """End every process, and fail for what they should not have said."""
-        for process in self._processes:
+        for process in self.processes:
             process.end()
-        said = {process.log.name: process.complaints() for process in self._processes}
+        said = {process.log.name: process.complaints() for process in self.processes}
         assert not any(said.values()), said
 
     def _name(self, process: Process) -> str | None:

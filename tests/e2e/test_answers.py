@@ -1,13 +1,13 @@
-"""What an endpoint answers, and what follows from it: every status, every Retry-After, every attempt fresh."""
+"""What follows from an answer: every status, every Retry-After, and each attempt fresh."""
 
 import time
 from collections.abc import Sequence
 from email.utils import formatdate
+from itertools import pairwise
 
 import pytest
 from standardwebhooks import Webhook
 
-from relay_web.domain.delivery import Delivery, State
 from relay_web.domain.endpoint import EndpointState
 from relay_web.engine.actions import Actions
 from tests.e2e import invariants
@@ -95,7 +95,7 @@ RETRY_AFTER: dict[tuple[str, ...], float] = {
 
 
 def test_retry_after_is_obeyed_where_it_makes_sense(stage: Stage) -> None:
-    """C09: seconds and dates are waited for, rubbish falls back to the schedule, nothing blocks a slot."""
+    """C09: seconds and dates count, rubbish falls back to the schedule, no wait takes a slot."""
     paths = {f"/{number}": values for number, values in enumerate(RETRY_AFTER)}
     for path, values in paths.items():
         stage.receiver.script(path, _refusing(429, *values), _refusing(503, *values), answer(200))
@@ -124,7 +124,7 @@ def test_retry_after_is_obeyed_where_it_makes_sense(stage: Stage) -> None:
 
 def _shortest_pause(requests: Sequence[Request]) -> float:
     times = [request.at for request in requests]
-    return min(later - earlier for earlier, later in zip(times, times[1:], strict=False))
+    return min(later - earlier for earlier, later in pairwise(times))
 
 
 def _statuses(stage: Stage, path: str) -> list[int]:
@@ -133,7 +133,7 @@ def _statuses(stage: Stage, path: str) -> list[int]:
 
 
 def test_every_attempt_is_signed_for_its_own_moment(stage: Stage) -> None:
-    """C31: one webhook-id on all of them, and no receiver with a tolerance takes one for a replay."""
+    """C31: one webhook-id on all of them, and none that a receiver could take for a replay."""
     stage.receiver.script("/in", answer(500), answer(500), answer(200), answer(500), answer(200))
     registered = stage.register("/in")
     stage.publish(to=registered.endpoint)

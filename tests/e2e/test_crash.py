@@ -1,11 +1,11 @@
-"""Processes that are killed outright: whatever was accepted arrives, and the timeline says what is not known."""
+"""Workers that are killed outright: what was accepted arrives, and what is unknown is called so."""
 
 import random
 
 from relay_web.domain.delivery import Delivery
 from tests.e2e import invariants
 from tests.e2e.held import Held
-from tests.e2e.stage import LEASE, Stage
+from tests.e2e.stage import LEASE, PATIENT, PATIENT_LEASE, Stage
 from tests.e2e.waiting import SOON
 from tests.receiver import answer, pause
 
@@ -42,7 +42,7 @@ def test_deliveries_of_a_killed_worker_go_to_the_next_one(stage: Stage) -> None:
     held = Held()
     stage.receiver.script("/in", held, held, held, held, answer(200))
     stage.publish_many(4, to=stage.endpoint("/in"))
-    first = stage.worker(RELAY_CONCURRENCY="8")
+    first = stage.worker(RELAY_CONCURRENCY="8", **PATIENT)
     stage.receiver.wait(4, within=SOON)
 
     # When it is killed, and another one starts
@@ -50,7 +50,7 @@ def test_deliveries_of_a_killed_worker_go_to_the_next_one(stage: Stage) -> None:
     stage.worker(RELAY_CONCURRENCY="8")
 
     # Then everything arrives again once the leases are over, with nobody's help
-    stage.settled(delivered=4, within=LEASE + SOON)
+    stage.settled(delivered=4, within=PATIENT_LEASE + SOON)
     for delivery in stage.deliveries():
         assert delivery.lease_token == 2
         assert [loss.worker for loss in delivery.lost] == [first.name]

@@ -1,4 +1,4 @@
-"""What happens to an endpoint's deliveries when it is edited, paused, deleted, or given a new secret (C11)."""
+"""An endpoint that is edited, paused, deleted or given a new secret while retries wait (C11)."""
 
 from datetime import timedelta
 
@@ -41,7 +41,8 @@ def _three_retries_of_another_endpoint(stage: Stage, path: str) -> None:
 def test_pending_retries_go_to_the_new_address(stage: Stage) -> None:
     endpoint = _worker_with_retries_under_way(stage)
 
-    edit(stage.store, stage.policy, stage.team, endpoint.id, {"url": stage.receiver.url("/new")})
+    moved = {"url": stage.receiver.url("/new")}
+    edit(stage.store, stage.vault, stage.policy, stage.team, endpoint.id, moved)
 
     stage.settled(delivered=WAITING)
     last_old = max(request.at for request in stage.receiver.requests("/old"))
@@ -77,7 +78,9 @@ def test_deliveries_of_a_deleted_endpoint_are_cancelled_and_say_why(stage: Stage
     soon = _worker_with_retries_under_way(stage)
     late = stage.endpoint("/old", retry_schedule=[36_000.0])
     stage.publish_many(WAITING, to=late)
-    eventually(lambda: len(stage.deliveries(endpoint=late.id, tries=1)) == WAITING, "all were tried")
+    eventually(
+        lambda: len(stage.deliveries(endpoint=late.id, tries=1)) == WAITING, "all were tried"
+    )
 
     # When both endpoints are deleted
     for endpoint in (soon, late):

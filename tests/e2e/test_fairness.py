@@ -3,17 +3,17 @@
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
 import pytest
 
-from relay_web.domain.delivery import State
 from relay_web.domain.endpoint import Endpoint
-from relay_web.engine.actions import Actions
 from tests.e2e import invariants
 from tests.e2e.held import Held
 from tests.e2e.stage import Stage
-from tests.e2e.waiting import SOON, eventually
-from tests.receiver import answer, pause
+from tests.e2e.waiting import SOON
+from tests.e2e.web import Web
 
 BACKLOG = 20_000
 BATCH = 100
@@ -80,10 +80,10 @@ def test_a_slow_receiver_keeps_no_web_request_waiting(stage: Stage) -> None:
     asked: list[Callable[[], int]] = []
     for at in range(10):
         asked += [
-            lambda at=at: web.call("POST", f"/deliveries/{ids[at]}/retry", {}).status_code,
-            lambda: web.call("POST", f"/endpoints/{slow.id}/test", {}).status_code,
-            lambda: web.publish({}).status_code,
-            lambda: web.call("GET", "/deliveries").status_code,
+            partial(_status, web, "POST", f"/deliveries/{ids[at]}/retry", {}),
+            partial(_status, web, "POST", f"/endpoints/{slow.id}/test", {}),
+            partial(_status, web, "POST", "/events", {"type": "invoice.paid", "data": {}}),
+            partial(_status, web, "GET", "/deliveries"),
         ]
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(_timed, asked))
@@ -98,6 +98,10 @@ def test_a_slow_receiver_keeps_no_web_request_waiting(stage: Stage) -> None:
     held.release()
     stage.settled(delivered=10 + 20)
     invariants.hold(stage)
+
+
+def _status(web: Web, method: str, path: str, body: Any = None) -> int:
+    return web.call(method, path, body).status_code
 
 
 def _timed(ask: Callable[[], int]) -> tuple[int, float]:

@@ -1,4 +1,4 @@
-"""The database goes away in the midst of work and comes back: nothing accepted is lost, nobody has to help (C35)."""
+"""The database goes away in the midst of work and comes back; nobody has to help (C35)."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""SIGTERM, as platforms send it: to every process of the group, perhaps twice, with SIGKILL to follow (C50)."""
+"""SIGTERM, as platforms send it: to every process, perhaps twice, SIGKILL to follow (C50)."""
 
 import signal
 import time
@@ -85,8 +85,7 @@ def test_a_publish_that_is_under_way_is_still_answered(stage: Stage) -> None:
         pool = stack.enter_context(ThreadPoolExecutor(1))
         # Given a publish that waits for the database, and a browser that keeps its connection
         stage.endpoint("/in")
-        slow = {"RELAY_DB_TIMEOUT": "15s", "RELAY_LEASE": "60s"}
-        web = stage.web(MONGODB_URI=gate.uri, **slow)
+        web = stage.web(MONGODB_URI=gate.uri, RELAY_DB_TIMEOUT="15s", RELAY_LEASE="60s")
         assert web.publish({}).status_code == 202
         browser = stack.enter_context(requests.Session())
         assert browser.get(f"http://127.0.0.1:{web.port}/healthz").ok

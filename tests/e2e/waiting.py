@@ -12,7 +12,11 @@ _LOOK_EVERY = 0.02
 
 
 def eventually(
-    look: Callable[[], T], about: str, *, within: float = SOON, seen: Callable[[], Any] | None = None
+    look: Callable[[], T | None],
+    about: str,
+    *,
+    within: float = SOON,
+    seen: Callable[[], Any] | None = None,
 ) -> T:
     """What `look` returns as soon as that is true; fails with `about` after `within` seconds.
 

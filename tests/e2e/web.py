@@ -11,7 +11,7 @@ from tests.e2e.processes import Process
 #: Seconds a publisher waits for an answer.
 PATIENCE = 20.0
 #: What the router adds; without it Relay would insist on https.
-_ROUTED = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.9"}
+ROUTED = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.9"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Web:
             headers={
                 "Authorization": f"Bearer {self.key}",
                 "Content-Type": "application/json",
-                **_ROUTED,
+                **ROUTED,
                 **headers,
             },
             timeout=PATIENCE,

@@ -1,9 +1,9 @@
-"""One delivery, three workers, a person and the database, as explicit states and every step they allow.
+"""One delivery, three workers, a person and the database: every state, and every step it allows.
 
 Deliveries share nothing that a fence guards, so one of them is enough. Rows and token bumps are
-those of `domain.delivery.TRANSITIONS`: a row added there is explored here. The database is modelled
-by what a failover can do to it: `local` is what its primary holds, `safe` what a majority holds, and
-a rollback puts the first back to the second. Who asks for majority hears nothing before they agree.
+those of TRANSITIONS: a row added there is explored here. The database is modelled by what a
+failover can do to it: `local` is what its primary holds, `safe` what a majority holds, and a
+rollback puts the first back to the second. Who asks for majority hears nothing before it agrees.
 """
 
 from collections.abc import Iterator
@@ -243,7 +243,7 @@ def _write(world: World, at: int, worker: Worker, rules: Rules) -> Iterator[Step
 
 
 def _was_kept(record: Record, worker: Worker) -> bool:
-    """The read-back of `store.deliveries`: a lease in `lost` was fenced; one that passed was not."""
+    """The read-back of `store.deliveries`: what is in `lost` was fenced, what moved on was not."""
     if record.lost & _bit(worker.lease):
         return False
     written = record.last == worker.lease
@@ -252,7 +252,7 @@ def _was_kept(record: Record, worker: Worker) -> bool:
 
 
 def forgotten(world: World) -> World:
-    """The same world without what can make no difference any more; worlds that differ only in that are one.
+    """The same world without what can make no difference any more.
 
     Leases that nobody holds or can name again go, the others are renumbered. A worker whose lease
     has passed can only be refused, whether it has sent yet or not.

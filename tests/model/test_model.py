@@ -75,7 +75,9 @@ MUTANTS = [
 
 
 @pytest.mark.parametrize(
-    ("rules", "invariant"), MUTANTS, ids=lambda value: getattr(value, "__doc__", None) and type(value).__name__ or value
+    ("rules", "invariant"),
+    MUTANTS,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_a_missing_guard_is_found(rules: Rules, invariant: str) -> None:
     found = explore(rules, {invariant: INVARIANTS[invariant]})

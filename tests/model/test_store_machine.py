@@ -8,7 +8,7 @@ along, and none is taken.
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import hypothesis.strategies as st
 import pytest
@@ -18,8 +18,8 @@ from hypothesis.stateful import run_state_machine_as_test as run
 
 from relay_web.clock import new_id
 from relay_web.domain.delivery import LIVE, TERMINAL, Claim, Delivery, State
-from relay_web.domain.transitions import TRANSITIONS, Actor
 from relay_web.domain.policy import Kind, Verdict
+from relay_web.domain.transitions import TRANSITIONS, Actor
 from relay_web.engine.intake import Intake
 from relay_web.errors import Conflict
 from relay_web.store import Store
@@ -56,7 +56,7 @@ class Deliveries(RuleBasedStateMachine):
 
     #: Over the whole run: stale words tried, transitions made.
     stale_tried = 0
-    made: set[str] = set()
+    made: ClassVar[set[str]] = set()
 
     def __init__(self, store: Store) -> None:
         super().__init__()
@@ -142,6 +142,13 @@ class Deliveries(RuleBasedStateMachine):
         """A lease runs out. That alone takes nobody's word away."""
         leased = [self.known[key] for key in self.order if self.known[key].lease]
         lapse(self.store, leased[which % len(leased)])
+
+    @precondition(lambda self: any(one.lease for one in self.known.values()))
+    @rule(which=pick)
+    def take_back(self, which: int) -> None:
+        """A lease runs out, and another worker has been waiting for that."""
+        self.run_out(which)
+        self.claim("worker.3", None)
 
     @rule(which=pick, restart=st.booleans())
     def retry(self, which: int, restart: bool) -> None:
@@ -259,7 +266,7 @@ def test_whatever_happens_in_whatever_order_no_stale_word_is_taken(
 ) -> None:
     Deliveries.stale_tried, Deliveries.made = 0, set()
     limits = settings(
-        max_examples=50,
+        max_examples=80,
         stateful_step_count=30,
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],  # a failure is told with its steps; shrinking would take minutes

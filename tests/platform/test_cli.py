@@ -67,7 +67,7 @@ def test_bad_input_gives_a_sentence_and_its_code(arguments, code, said, capsys):
 
 
 @pytest.mark.parametrize(
-    "command", ["up", "web", "worker", "migrate", "bootstrap", "send", "doctor"]
+    "command", ["up", "web", "worker", "migrate", "bootstrap", "send", "doctor", "drill"]
 )
 def test_help_teaches_every_command(command, capsys):
     assert cli.run([command, "--help"]) == 0

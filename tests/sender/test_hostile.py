@@ -70,6 +70,7 @@ def longest_stall() -> Iterator[Callable[[], float]]:
 def test_a_flood_ends_soon_takes_no_memory_and_stalls_nobody(
     exchange: Exchange, receiver: Receiver, script: list[Step], ok: bool, cause: Cause | None
 ) -> None:
+    """S21."""
     before = psutil.Process().memory_info().rss
     with longest_stall() as stall:
         outcome = exchange(*script)

@@ -23,6 +23,7 @@ from tests.sender.conftest import order
 def test_the_headers_are_those_of_standard_webhooks_and_relay_s_own(
     sender: Sender, receiver: Receiver
 ) -> None:
+    """G1."""
     body = b'{"a":1}'
     outcome = sender.send(
         order(
@@ -117,6 +118,7 @@ def test_ipv6_is_called_and_named_in_brackets(sender: Sender) -> None:
     ],
 )  # fmt: skip
 def test_a_bad_url_that_got_into_the_store_is_a_failed_attempt(sender: Sender, url: str) -> None:
+    """S11, S12 and S13 at the send."""
     outcome = sender.send(order(url))
     assert (outcome.ok, outcome.cause, outcome.started) == (False, Cause.BAD_URL, False)
 
@@ -132,6 +134,7 @@ def test_a_bad_url_that_got_into_the_store_is_a_failed_attempt(sender: Sender, u
 def test_a_bad_header_that_got_into_the_store_is_a_failed_attempt(
     sender: Sender, receiver: Receiver, pair: tuple[str, str]
 ) -> None:
+    """S16 at the send."""
     outcome = sender.send(order(receiver.url(), headers=(pair,)))
     assert (outcome.ok, outcome.cause) == (False, Cause.BAD_REQUEST_HEADER)
     assert receiver.connections == []
@@ -140,6 +143,7 @@ def test_a_bad_header_that_got_into_the_store_is_a_failed_attempt(
 def test_a_line_break_in_relay_s_own_headers_never_reaches_the_wire(
     sender: Sender, receiver: Receiver
 ) -> None:
+    """S16."""
     outcome = sender.send(order(receiver.url(), webhook_id="msg_1\r\nX-Evil: 1"))
     assert outcome.cause is Cause.BAD_REQUEST_HEADER
     assert receiver.requests() == []

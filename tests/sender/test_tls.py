@@ -59,6 +59,7 @@ def test_a_flood_over_tls_is_capped(sender: Sender, authority: Authority) -> Non
 def test_each_bad_certificate_has_its_cause_and_gets_no_request(
     sender: Sender, authority: Authority, tmp_path: Path, kind: str, cause: Cause, words: str
 ) -> None:
+    """S18."""
     make = getattr(authority, kind)
     context: ssl.SSLContext = make(tmp_path) if kind == "self_signed" else make()
     with Receiver(tls=context) as receiver:

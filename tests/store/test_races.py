@@ -198,9 +198,7 @@ def test_a_rival_between_a_persons_look_and_write_came_first(
     act, against = ACTIONS[action], RIVALS[rival]
     case = held(arena.store, rival)
 
-    arena.meet(
-        lambda gated: act(gated, case), lambda store: against(store, case), at="update"
-    )
+    arena.meet(lambda gated: act(gated, case), lambda store: against(store, case), at="update")
 
     found = outcome(arena.store, case)
     if action == "drop":  # upkeep does not look again; its next round does
@@ -217,9 +215,7 @@ def test_an_action_just_before_a_rivals_write_came_first(
     act, against = ACTIONS[action], RIVALS[rival]
     case = held(arena.store, rival)
 
-    arena.meet(
-        lambda gated: against(gated, case), lambda store: act(store, case), at="update"
-    )
+    arena.meet(lambda gated: against(gated, case), lambda store: act(store, case), at="update")
 
     assert outcome(arena.store, case) == one_after_the_other(arena.store, rival, act, against)
 
@@ -276,7 +272,7 @@ def test_started_together_they_end_as_one_order_or_the_other(
 
 
 def test_one_worker_that_reports_under_two_leases_at_once_is_told_both_fates(store: Store) -> None:
-    """A worker that was frozen may take back its own delivery before it reports on the first try."""
+    """A worker that was frozen may take back its own delivery before it reports."""
     delivery = make_delivery(store)
     first = claim(store, delivery)
     lapse(store, first)

@@ -8,6 +8,7 @@ from relay_web.domain.delivery import Delivery
 from relay_web.domain.endpoint import Endpoint
 from relay_web.domain.headers import masked
 from relay_web.domain.journal import Attempt, JournalEntry
+from relay_web.domain.waiting import Wait
 from relay_web.store.event_types import EventKind
 from relay_web.store.timeline import DeliveryDetail, DeliveryRow
 from relay_web.store.workers import Beat
@@ -21,8 +22,10 @@ from relay_web.web.answers import (
     EventTypeOut,
     JournalOut,
     SecretOut,
+    WaitOut,
     WorkerOut,
 )
+from relay_web.web.waits import wait_of
 
 
 def endpoint_out(endpoint: Endpoint) -> EndpointOut:
@@ -39,13 +42,17 @@ def _endpoint(endpoint: Endpoint) -> dict[str, Any]:
     plain = {
         key: getattr(endpoint, key)
         for key in EndpointOut.model_fields
-        if key not in ("headers", "secrets")
+        if key not in ("headers", "secrets", "public_key")
     }
     secrets = [
         SecretOut(id=each.id, created_at=each.created_at, expires_at=each.expires_at)
         for each in endpoint.secrets
     ]
-    return plain | {"headers": masked(endpoint.headers), "secrets": secrets}
+    return plain | {
+        "headers": masked(endpoint.headers),
+        "secrets": secrets,
+        "public_key": endpoint.key_pair.public if endpoint.key_pair else None,
+    }
 
 
 def delivery_out(row: DeliveryRow | DeliveryDetail) -> DeliveryOut:
@@ -57,7 +64,14 @@ def delivery_detail_out(detail: DeliveryDetail) -> DeliveryDetailOut:
         **_delivery(detail),
         attempts=[AttemptOut(**_attempt(attempt)) for attempt in detail.attempts],
         timeline=[_line(entry) for entry in detail.journal],
+        waits=_wait(wait_of(detail)),
     )
+
+
+def _wait(wait: Wait | None) -> WaitOut | None:
+    if wait is None:
+        return None
+    return WaitOut(reason=wait.reason, sentence=wait.sentence, until=wait.until)
 
 
 def _delivery(row: DeliveryRow | DeliveryDetail) -> dict[str, Any]:

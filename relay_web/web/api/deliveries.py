@@ -2,18 +2,14 @@
 
 import secrets
 
-from relay_web.domain.delivery import Word
 from relay_web.domain.roles import Deed
-from relay_web.engine import resend
 from relay_web.engine.actions import Actions
-from relay_web.errors import Invalid
 from relay_web.store.deliveries import Acted
-from relay_web.store.timeline import Filters
-from relay_web.web.answers import ActedOut, DeliveryDetailOut, DeliveryOut, PageOut, ResentOut
+from relay_web.web.answers import ActedOut, DeliveryDetailOut, DeliveryOut, PageOut
 from relay_web.web.api.answering import delivery_detail_out, delivery_out
+from relay_web.web.api.asking import filters_of
 from relay_web.web.api.operations import Call, operation
-from relay_web.web.schemas import BulkIn, CancelIn, DeliveriesQuery, RetryIn
-from relay_web.web.times_range import time_range
+from relay_web.web.schemas import CancelIn, DeliveriesQuery, RetryIn
 
 
 @operation("GET", "/deliveries", deed=Deed.SEE, query=DeliveriesQuery, answer=PageOut[DeliveryOut])
@@ -22,7 +18,7 @@ def list_deliveries(call: Call) -> PageOut[DeliveryOut]:
     query: DeliveriesQuery = call.query
     words = frozenset({query.state}) if query.state else frozenset()
     page = call.parts.store.timeline.deliveries(
-        call.team, _filters(call, words), after=query.after, limit=query.limit
+        call.team, filters_of(call, query, words), after=query.after, limit=query.limit
     )
     return PageOut[DeliveryOut](items=[delivery_out(row) for row in page.items], next=page.next)
 
@@ -61,27 +57,6 @@ def cancel_delivery(call: Call, delivery_id: str) -> ActedOut:
     return _acted(call, acted, _CANCELLED)
 
 
-@operation(
-    "POST", "/deliveries/retry", deed=Deed.OPERATE, body=BulkIn, answer=ResentOut, status=202,
-    idempotent=True,
-)  # fmt: skip
-def retry_deliveries(call: Call) -> ResentOut:
-    """Send every delivery that matches again; without a state, the failed and cancelled ones."""
-    wish: BulkIn = call.body
-    done = resend.matching(
-        call.parts.store, call.team, _filters(call, frozenset(wish.state or ())),
-        action_id=call.key or secrets.token_hex(12), by=call.caller.name,
-        after=wish.after, dry_run=wish.dry_run,
-    )  # fmt: skip
-    if not done.matched and not wish.dry_run:
-        raise Invalid("No delivery matches; nothing was sent.", code="nothing_matches")
-    if not wish.dry_run:
-        call.audit("deliveries.retried", None, deliveries=str(len(done.ids)))
-    return ResentOut(
-        matched=done.matched, retried=len(done.ids), dry_run=wish.dry_run, next=done.next
-    )
-
-
 def _actions(call: Call) -> Actions:
     return Actions(call.parts.store, call.parts.settings.retention_days)
 
@@ -94,24 +69,6 @@ _CANCELLED = {
     "done": "Cancelled.",
     "asked": "Cancelled; a request already under way may still arrive.",
 }
-
-
-def _filters(call: Call, words: frozenset[Word]) -> Filters:
-    """From the query or the body, which name the same filters. The team's own ids only."""
-    asked: DeliveriesQuery | BulkIn = call.body or call.query
-    since, until = time_range(asked.since, asked.until)
-    event = None
-    if asked.event is not None:
-        event = call.parts.store.events.get(call.team, asked.event)["_id"]
-    return Filters(
-        words=words,
-        endpoint=asked.endpoint,
-        type=asked.type,
-        cause=asked.cause,
-        event=event,
-        since=since,
-        until=until,
-    )
 
 
 def _acted(call: Call, acted: Acted, said: dict[str, str]) -> ActedOut:

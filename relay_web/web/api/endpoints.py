@@ -1,25 +1,20 @@
 """Endpoints: registering, changing, holding, testing, and bringing back what they missed."""
 
-import secrets
 from datetime import timedelta
 
 from relay_web.domain.roles import Deed
-from relay_web.engine import registration, resend
+from relay_web.engine import registration
 from relay_web.engine.trial import send_test
-from relay_web.errors import Invalid
-from relay_web.store.timeline import Filters
-from relay_web.web.answers import AcceptedOut, EndpointCreated, EndpointOut, PageOut, ResentOut
+from relay_web.web.answers import AcceptedOut, EndpointCreated, EndpointOut, PageOut
 from relay_web.web.api.answering import endpoint_created, endpoint_out
 from relay_web.web.api.operations import Call, operation
 from relay_web.web.schemas import (
     EndpointIn,
     EndpointPatch,
     PageQuery,
-    RecoverIn,
     RotateIn,
     TrialIn,
 )
-from relay_web.web.times_range import time_range
 
 
 @operation("GET", "/endpoints", deed=Deed.SEE, query=PageQuery, answer=PageOut[EndpointOut])
@@ -63,7 +58,7 @@ def edit_endpoint(call: Call, endpoint_id: str) -> EndpointOut:
     rev = changes.pop("rev", None)
     parts = call.parts
     endpoint = registration.edit(
-        parts.store, parts.policy, call.team, endpoint_id, changes, rev=rev
+        parts.store, parts.vault, parts.policy, call.team, endpoint_id, changes, rev=rev
     )
     call.audit("endpoint.edited", endpoint_id, fields=" ".join(sorted(changes)))
     return endpoint_out(endpoint)
@@ -122,35 +117,3 @@ def rotate_secret(call: Call, endpoint_id: str) -> EndpointCreated:
     )  # fmt: skip
     call.audit("endpoint.secret_rotated", endpoint_id, overlap=str(call.body.overlap))
     return endpoint_created(endpoint, secret)
-
-
-@operation(
-    "POST", "/endpoints/<endpoint_id>/recover", deed=Deed.OPERATE, body=RecoverIn,
-    answer=ResentOut, status=202, idempotent=True,
-)  # fmt: skip
-def recover_endpoint(call: Call, endpoint_id: str) -> ResentOut:
-    """Send again what failed at an endpoint since a time; optionally what it never got."""
-    wish: RecoverIn = call.body
-    parts, store = call.parts, call.parts.store
-    store.endpoints.get(call.team, endpoint_id)
-    now = store.now()
-    since, until = time_range(wish.since, wish.until)
-    if since is None or since > now:
-        raise Invalid("Use a time that has passed.", field="since")
-    action = call.key or secrets.token_hex(12)
-    filters = Filters(endpoint=endpoint_id, since=since, until=until)
-    done = resend.matching(
-        store, call.team, filters, action_id=action, by=call.caller.name, after=wish.after,
-        dry_run=wish.dry_run, trigger="recover",
-    )  # fmt: skip
-    matched, retried = done.matched, len(done.ids)
-    if wish.missed and done.next is None:
-        found = resend.missed(
-            store, parts.intake, call.team, endpoint_id,
-            since=since, until=until or now, dry_run=wish.dry_run,
-        )  # fmt: skip
-        matched += found.matched
-        retried += len(found.ids)
-    if not wish.dry_run:
-        call.audit("endpoint.recovered", endpoint_id, since=wish.since, deliveries=str(retried))
-    return ResentOut(matched=matched, retried=retried, dry_run=wish.dry_run, next=done.next)

@@ -125,7 +125,7 @@ def replay_event(call: Call, event_id: str) -> ResentOut:
         call.parts.store, call.team, event_id, action_id=action, by=call.caller.name
     )
     call.audit("event.replayed", event_id, deliveries=str(len(done.ids)))
-    return ResentOut(matched=done.matched, retried=len(done.ids), next=None, dry_run=False)
+    return ResentOut(matched=done.matched, retried=len(done.ids))
 
 
 def _refuse_loops() -> None:

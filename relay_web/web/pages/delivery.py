@@ -23,6 +23,7 @@ from relay_web.web.render import (
     with_query,
     zone,
 )  # fmt: skip
+from relay_web.web.waits import schedule_of, wait_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +182,6 @@ def _context(detail: DeliveryDetail) -> dict[str, Any]:
     """Everything the fragments of the page need."""
     g.now = detail.now
     it, endpoint = detail.delivery, detail.endpoint
-    schedule = parts().settings.retry_schedule
-    if endpoint is not None and endpoint.retry_schedule is not None:
-        schedule = endpoint.retry_schedule
     last = telling.newest(detail)
     name = endpoint.name if endpoint else "a removed endpoint"
     heading = f"Delivery of {it.type} to {name}"
@@ -203,7 +201,8 @@ def _context(detail: DeliveryDetail) -> dict[str, Any]:
         "diagnosis": telling.diagnosis(detail),
         "last_answer": telling.last_answer(detail),
         "last_attempt": last,
-        "limit": telling.attempt_limit(schedule, detail),
+        "limit": telling.attempt_limit(schedule_of(detail), detail),
+        "wait": wait_of(detail),
         "strip": telling.drawing(detail),
         "strip_name": telling.drawing_name(detail),
         "fenced_count": sum(row.fenced for row in detail.attempts),

@@ -10,6 +10,7 @@ from relay_web.domain.event_type import check_type
 from relay_web.engine.trial import TEST_TYPE, send_test
 from relay_web.errors import Conflict, Invalid
 from relay_web.store.timeline import Filters
+from relay_web.web import chart
 from relay_web.web.pages import actor, allow, audited, team_area
 from relay_web.web.parts import parts
 from relay_web.web.render import address, fragment, now, page, page_or_part, see_other, wants_part
@@ -52,7 +53,7 @@ def show(endpoint_id: str) -> Response:
     if session.get(SHOW_ONCE) == found.id and not wants_part():
         session.pop(SHOW_ONCE)
         secret = parts().vault.open(found.id, found.secrets[0].sealed)
-    pieces = {"live": ("endpoint_live", "endpoint_state", "endpoint_recent")}
+    pieces = {"live": ("endpoint_live", "endpoint_state", "endpoint_numbers", "endpoint_recent")}
     return page_or_part("endpoint", pieces, secret=secret, **_context(found))
 
 
@@ -149,6 +150,10 @@ def _context(endpoint: Endpoint) -> dict[str, Any]:
         "endpoint": endpoint,
         "health": store.health.of(g.team.id, [endpoint.id])[endpoint.id],
         "rows": rows,
+        "chart": chart.draw(
+            store.rollups.endpoints(g.team.id, since=chart.first_hour(now()), endpoint=endpoint.id),
+            now(),
+        ),
         "pace": PACE,
         "live_secrets": endpoint.live_secrets(now()),
         "delays": parts().settings.retry_schedule if schedule is None else schedule,

@@ -10,6 +10,7 @@ from relay_web.domain.causes import Cause
 from relay_web.domain.endpoint import Endpoint
 from relay_web.domain.explanations import Explanation, explain
 from relay_web.store.overview import Problem
+from relay_web.web import chart
 from relay_web.web.pages import team_area
 from relay_web.web.parts import parts
 from relay_web.web.render import now, page_or_part
@@ -42,6 +43,7 @@ def index() -> Response:
         figures=figures,
         rate=figures.delivered / ended if ended else None,
         beats=beats,
+        chart=chart.draw(store.rollups.endpoints(g.team.id, since=chart.first_hour(now())), now()),
         pace=PACE,
     )
 

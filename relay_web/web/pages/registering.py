@@ -87,6 +87,7 @@ def edit_page(endpoint_id: str) -> Response:
         "rate_per_second": found.rate_per_second or "",
         "max_in_flight": found.max_in_flight or "",
         "ordered": "1" if found.ordered else "",
+        "ed25519": "1" if found.key_pair else "",
         "rev": found.rev,
     }
     return page("endpoint_edit", endpoint=found, **_form(values))
@@ -102,7 +103,7 @@ def save(endpoint_id: str) -> Response:
         changes.pop("headers")
         changes["name"] = changes["name"] or found.name
         rev = request.form.get("rev", type=int)
-        edit(parts().store, parts().policy, g.team.id, endpoint_id, changes, rev=rev)
+        edit(parts().store, parts().vault, parts().policy, g.team.id, endpoint_id, changes, rev=rev)
     except (Invalid, Conflict) as refused:
         form = _form(request.form) | {"endpoint": found}
         return _refused("endpoint_edit", "endpoint_form", refused, form)
@@ -141,6 +142,7 @@ def _read(form: Mapping[str, str]) -> dict[str, Any]:
         "rate_per_second": _number(form, "rate_per_second"),
         "max_in_flight": _number(form, "max_in_flight"),
         "ordered": form.get("ordered") == "1",
+        "ed25519": form.get("ed25519") == "1",
         "description": form.get("description", "").strip() or None,
     }
 

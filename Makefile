@@ -25,7 +25,7 @@ lint: .venv/.ok  ## format, lint, types and import contracts
 	$(BIN)/ruff check -q .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/bandit -q -ll -r relay_web
+	$(BIN)/bandit -q -c pyproject.toml -r relay_web
 
 format: .venv/.ok  ## bring the code into its form
 	$(BIN)/ruff format -q .
@@ -39,7 +39,7 @@ lock: .venv/.ok  ## requirements*.txt anew from pyproject.toml (ARGS=--upgrade f
 	$(COMPILE) $(ARGS) --group dev -o requirements-dev.txt
 
 audit: .venv/.ok  ## known vulnerabilities among the locked packages (asks the network)
-	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.txt
+	@.ci/audit
 
 screenshots: .venv/.ok  ## pictures of every page, narrow and wide, light and dark
 	@.ci/chromium

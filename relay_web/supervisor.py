@@ -141,7 +141,8 @@ def say(line: str) -> None:
 def answers(url: str) -> bool:
     """Whether the web process at `url` is up."""
     try:
-        with urllib.request.urlopen(f"{url}/healthz", timeout=1):  # nosec B310: our own http URL
+        # Our own http address.
+        with urllib.request.urlopen(f"{url}/healthz", timeout=1):  # nosec B310
             return True
     except urllib.error.HTTPError as refusal:  # it knows itself by another name; it is up
         refusal.close()

@@ -56,7 +56,7 @@
     live.classList.toggle("troubled", misses > 1 && !paused);
     tell(button, paused ? "Resume" : "Pause");
     tell(live.querySelector("[data-live-word]"),
-      paused ? "Paused" : misses > 1 ? "Updates lost – retrying" : "Live");
+      paused ? "Paused" : !navigator.onLine ? "Offline" : misses > 1 ? "Updates lost – retrying" : "Live");
   }
 
   function wake() {
@@ -76,12 +76,16 @@
     return { timeZone: found ? decodeURIComponent(found[1]) : "UTC" };
   }
 
-  const isPoll = (event) => event.detail.elt.id === "live";
+  const isPoll = (event) => event.detail.elt.id === "live" || event.detail.elt.id === "no-workers";
 
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (isPoll(event) && (document.hidden || paused || document.querySelector("dialog[open]"))) {
       event.preventDefault();
     }
+    // Too little typed to look for.
+    const { least } = event.detail.elt.dataset;
+    const typed = least ? event.detail.elt.value.trim().length : 0;
+    if (typed && typed < Number(least)) event.preventDefault();
     if (event.detail.elt.matches("form")) busy(event.detail.elt, true);
   });
   document.addEventListener("visibilitychange", () => document.hidden || wake());
@@ -144,8 +148,10 @@
   // --- Copying ------------------------------------------------------------------------------------
   async function copy(button) {
     const source = $(button.dataset.copy);
-    const text = source.value ?? source.textContent;
     try {
+      // What is shown may be indented or cut: some things are copied as they are stored.
+      const text = button.dataset.whole
+        ? await (await fetch(button.dataset.whole)).text() : source.value ?? source.textContent;
       await navigator.clipboard.writeText(text);
     } catch {
       const range = document.createRange();
@@ -177,6 +183,33 @@
     if (button.getAttribute("aria-disabled") === "true") event.preventDefault();
   });
 
+  // --- Ticking rows ------------------------------------------------------------------------------
+  function count() {
+    const mark = document.querySelector("[data-picked]");
+    if (mark) tell(mark, String(all('input[name="id"][form="pick"]:checked').length));
+  }
+
+  document.addEventListener("change", (event) => {
+    if (event.target.getAttribute("form") !== "pick") return;
+    const boxes = all('input[name="id"][form="pick"]');
+    const page = document.querySelector("[data-pick-page]");
+    if (event.target === page) for (const box of boxes) box.checked = page.checked;
+    else page.checked = false;
+    count();
+  });
+  document.addEventListener("reset", () => setTimeout(count));
+
+  // A deletion waits for the name. Without script the server asks for it.
+  function lock(field) {
+    const closed = field.value.trim() !== field.dataset.unlocks;
+    field.form.querySelector("button").setAttribute("aria-disabled", String(closed));
+    field.form.querySelector("[data-why]").hidden = !closed;
+  }
+
+  document.addEventListener("input", (event) => {
+    if ("unlocks" in event.target.dataset) lock(event.target);
+  });
+
   // A second press of a plain form is the same press. A cancelled one may be tried again.
   document.addEventListener("submit", (event) => {
     const form = event.target;
@@ -189,7 +222,9 @@
   // --- Small things that each page may have ---------------------------------------------------------
   function dress() {
     showLive();
+    count();
     tick();
+    all("[data-unlocks]").forEach(lock);
     for (const it of all("[data-hide-after]:not([data-armed])")) {
       it.dataset.armed = "1";
       setTimeout(() => {
@@ -244,6 +279,8 @@
       $("shortcuts").showModal();
     } else if (key === "j" || key === "k") {
       move(key === "j" ? 1 : -1);
+    } else if (key === "x" && row >= 0) {
+      all("table[data-rows] tbody tr")[row]?.querySelector('input[type="checkbox"]')?.click();
     } else if (key === "r" && $("retry")) {
       $("retry").focus();
     } else if (key === "p" && $("live-pause")) {

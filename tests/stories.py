@@ -4,7 +4,8 @@ Times are set back from now, so nothing here waits. What the database is given b
 documents only; no delivery is changed behind the store's back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,6 +28,16 @@ class Teller:
     team: str
     now: datetime = field(default_factory=utcnow)
     _count: int = 0
+    _kept: dict[str, list[Doc]] | None = None
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Everything told inside is written at its end, in three inserts instead of thousands."""
+        kept: dict[str, list[Doc]] = {"events": [], "attempts": [], "deliveries": []}
+        self._kept = kept
+        yield
+        self._kept = None
+        self._write(**kept)
 
     def event(self, kind: str, data: bytes, *, ago: float, targets: Sequence[str]) -> Doc:
         """An accepted event of the past, fanned out."""
@@ -45,7 +56,7 @@ class Teller:
             "trigger": "schedule",
             "created_at": at,
         }
-        self.store.events.add([doc])
+        self._write(events=[doc])
         return doc
 
     def delivery(
@@ -57,17 +68,19 @@ class Teller:
         data: bytes = b'{"invoice":"in_1042","amount":4200,"currency":"eur"}',
         state: State = State.DELIVERED,
         tries: Sequence[Doc] = (),
+        first_token: int = 1,
         **changes: Any,
     ) -> str:
         """One delivery of a new event with the attempts `tries` describe; returns its id.
 
-        A try is {"at": seconds ago, "ms", "status" or "cause", "worker", …}; tokens count up. A
-        try with `lost` (seconds ago) lost its lease then; with `silent` nothing came back for it.
+        A try is {"at": seconds ago, "ms", "status" or "cause", "worker", …}; tokens count up from
+        `first_token`. A try with `lost` (seconds ago) lost its lease then; with `silent` nothing
+        came back for it.
         """
         event = self.event(kind, data, ago=ago, targets=[endpoint.id])
         key = delivery_id(event["_id"], endpoint.id)
         attempts, lost, counted = [], [], 0
-        for token, told in enumerate(tries, 1):
+        for token, told in enumerate(tries, first_token):
             if not told.get("silent"):
                 number = counted + 1
                 attempts.append(self._attempt(key, event["_id"], endpoint, token, number, told))
@@ -75,8 +88,6 @@ class Teller:
                 lost.append(self._lost(token, told))
             else:
                 counted += 1
-        if attempts:
-            self.store.attempts.record(attempts)
         last = next((a for a in reversed(attempts) if a["lease_id"] not in _ids(lost)), None)
         doc: Doc = {
             "_id": key,
@@ -86,7 +97,7 @@ class Teller:
             "endpoint": endpoint.id,
             "type": kind,
             "state": state.value,
-            "lease_token": len(tries),
+            "lease_token": len(tries) + first_token - 1,
             "tries": counted,
             "round_tries": counted,
             "unresolved": 0,
@@ -107,11 +118,29 @@ class Teller:
                 "at": last["ended_at"],
                 "lease_id": last["lease_id"],
             }
-        self.store.deliveries.open([doc | changes])
+        self._write(attempts=attempts, deliveries=[doc | changes])
         return key
 
     def at(self, ago: float) -> datetime:
         return self.now - timedelta(seconds=ago)
+
+    def _write(
+        self,
+        events: Sequence[Doc] = (),
+        attempts: Sequence[Doc] = (),
+        deliveries: Sequence[Doc] = (),
+    ) -> None:
+        if self._kept is not None:
+            self._kept["events"] += events
+            self._kept["attempts"] += attempts
+            self._kept["deliveries"] += deliveries
+            return
+        if events:
+            self.store.events.add(list(events))
+        if attempts:
+            self.store.attempts.record(list(attempts))
+        if deliveries:
+            self.store.deliveries.open(list(deliveries))
 
     def _lost(self, token: int, told: Doc) -> Doc:
         return {

@@ -74,3 +74,23 @@ def cause_of_status(status: int) -> Cause | None:
     if 400 <= status < 500:
         return _STATUS_CAUSES.get(status, Cause.CLIENT_ERROR)
     return Cause.SERVER_ERROR if 500 <= status < 600 else Cause.BAD_RESPONSE
+
+
+class CodeClass(StrEnum):
+    """How the last attempt was answered, as lists are narrowed by it."""
+
+    SUCCESS = "2xx"
+    REDIRECT = "3xx"
+    CLIENT_ERROR = "4xx"
+    SERVER_ERROR = "5xx"
+    NONE = "none"  #: no HTTP answer at all
+
+
+def causes_of(code: CodeClass) -> frozenset[Cause]:
+    """The causes that an answer of this class is kept under; none for 2xx."""
+    if code is CodeClass.NONE:
+        answered = frozenset[Cause]().union(*map(causes_of, set(CodeClass) - {code}))
+        return frozenset(Cause) - answered
+    first = int(code.value[0]) * 100
+    found = map(cause_of_status, range(first, first + 100))
+    return frozenset(cause for cause in found if cause is not None)

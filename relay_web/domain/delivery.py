@@ -182,11 +182,18 @@ class Claim:
     unresolved: int
     trigger: str
     once: bool
+    #: Leases of this delivery that ended without a result that counted.
+    losses: int
     #: The worker whose lease had run out and was ended by this claim, or None.
     taken_from: str | None
     #: CLOCK_BOOTTIME second at which the lease must be taken as over: counted from *before* the
     #: claim was asked for, on the clock that also runs during suspend (reliability §1.5 B).
     ends: float
+
+    @property
+    def number(self) -> int:
+        """Which attempt this is, from one: no two leases that sent share a number."""
+        return self.tries + self.losses + 1
 
 
 def delivery_stem(event: str) -> str:

@@ -61,7 +61,13 @@ def endpoint_hold(endpoint: Endpoint, *, now: datetime, readable: bool = True) -
 
 
 def why(
-    delivery: Delivery, endpoint: Endpoint | None, *, now: datetime, workers: int, tries: int
+    delivery: Delivery,
+    endpoint: Endpoint | None,
+    *,
+    now: datetime,
+    workers: int,
+    tries: int,
+    readable: bool = True,
 ) -> Wait | None:
     """Why `delivery` has not been sent, or None when it has ended.
 
@@ -77,7 +83,7 @@ def why(
         return None
     if endpoint is None or endpoint.deleted_at is not None:
         return Wait(Reason.ENDPOINT_DELETED, "Its endpoint was deleted; Relay will cancel it.")
-    if hold := endpoint_hold(endpoint, now=now):
+    if hold := endpoint_hold(endpoint, now=now, readable=readable):
         return hold
     if not workers:
         return Wait(

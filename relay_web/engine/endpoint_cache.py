@@ -4,31 +4,16 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Final
 
 from relay_web.domain.endpoint import Endpoint
-from relay_web.domain.headers import Headers, opened
-from relay_web.domain.signing import decode_private_key, decode_secret
-from relay_web.domain.vault import Unreadable, Vault
+from relay_web.domain.unsealing import Opened, unseal
+from relay_web.domain.vault import Vault
 from relay_web.domain.waiting import Wait, endpoint_hold
 from relay_web.store.endpoints import Endpoints
 
 #: Seconds an endpoint may be used without reading it again: a change counts within a second (C11).
 FRESH: Final = 1.0
-
-#: Signing keys with the time each one ends, newest first.
-Keys = tuple[tuple[bytes, datetime | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """What an endpoint keeps sealed, in clear."""
-
-    keys: Keys = field(repr=False)
-    headers: Headers = field(default=(), repr=False)
-    #: The Ed25519 seed, where the endpoint has one.
-    private_key: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)
@@ -84,19 +69,7 @@ class EndpointCache:
     def _open(self, endpoint: Endpoint, before: Target | None) -> Opened | None:
         if before is not None and _sealed(before.endpoint) == _sealed(endpoint):
             return before.opened
-        unseal = partial(self._vault.open, endpoint.id)
-        pair = endpoint.key_pair
-        try:
-            return Opened(
-                keys=tuple(
-                    (decode_secret(unseal(secret.sealed)), secret.expires_at)
-                    for secret in endpoint.secrets
-                ),
-                headers=opened(endpoint.headers, unseal),
-                private_key=decode_private_key(unseal(pair.sealed)) if pair else None,
-            )
-        except Unreadable:
-            return None
+        return unseal(self._vault, endpoint)
 
 
 def _sealed(endpoint: Endpoint) -> tuple[object, ...]:

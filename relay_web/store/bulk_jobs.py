@@ -20,7 +20,7 @@ from relay_web.domain.delivery import Word
 from relay_web.errors import NotFound
 from relay_web.store import moves
 from relay_web.store.faults import database_errors
-from relay_web.store.timeline import Filters
+from relay_web.store.filtering import Filters
 
 Doc = dict[str, Any]
 

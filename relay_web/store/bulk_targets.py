@@ -14,7 +14,7 @@ from relay_web.domain.delivery import Delivery, delivery_id
 from relay_web.domain.endpoint import Endpoint
 from relay_web.store.bulk_jobs import Wish
 from relay_web.store.faults import database_errors
-from relay_web.store.timeline import query_of
+from relay_web.store.filtering import narrowed, query_of
 
 Doc = dict[str, Any]
 
@@ -59,14 +59,13 @@ class BulkTargets:
     ) -> list[Delivery]:
         """What matches after the id `after`, oldest first; nothing whose last outcome is newer
         than the wish's as-of time."""
-        query = query_of(wish.team, wish.filters, endpoints)
         not_newer = {"$not": {"$gt": wish.as_of}}
-        query["$and"] = [
-            *query.get("$and", ()),
+        query = narrowed(
+            query_of(self._deliveries.database, wish.team, wish.filters, endpoints),
             {"_id": {"$gt": after}, "created_at": {"$lte": wish.as_of}},
             {"finished_at": not_newer},
             {"last.at": not_newer},
-        ]
+        )
         found = self._deliveries.find(query, _LEFT_UNREAD).sort("_id", ASCENDING).limit(limit)
         return [Delivery.from_doc(doc) for doc in found]
 

@@ -13,7 +13,7 @@ CLAIM_FIELDS: Final[Doc] = dict.fromkeys(
         "tries", "round_tries", "unresolved", "trigger", "once",
     ),
     True,
-) | {"lost": {"$slice": -1}}  # fmt: skip
+) | {"lost": {"$slice": -1}, "losses": {"$size": "$lost"}}  # fmt: skip
 
 
 def claim_of(doc: Doc, ends: float) -> Claim:
@@ -23,7 +23,7 @@ def claim_of(doc: Doc, ends: float) -> Claim:
         doc["_id"], doc["team"], doc["event"], doc["webhook_id"], doc["endpoint"], doc["type"],
         doc["lease_token"], lease["id"], lease["worker"], lease["granted_at"],
         doc["tries"], doc["round_tries"], doc["unresolved"], doc["trigger"],
-        doc.get("once", False), _taken_from(doc), ends,
+        doc.get("once", False), doc["losses"], _taken_from(doc), ends,
     )  # fmt: skip
 
 

@@ -198,6 +198,16 @@ class Endpoints:
         return Endpoint.from_doc(doc)
 
     @database_errors()
+    def end_secret(self, team: str, endpoint_id: str, secret_id: str) -> Endpoint:
+        """An old secret stops signing at once; the newest stays. Raises `NotFound`."""
+        old = {"id": secret_id, "expires_at": {"$ne": None}}
+        change = {"$pull": {"secrets": old}, "$inc": {"rev": 1}}
+        query = _live(team, endpoint_id) | {"secrets": {"$elemMatch": old}}
+        if self._docs.update_one(query, change).matched_count == 0:
+            raise NotFound
+        return self.get(team, endpoint_id)
+
+    @database_errors()
     def _move(self, team: str, endpoint_id: str, state: EndpointState, reason: str) -> Endpoint:
         doc = self._docs.find_one_and_update(
             _live(team, endpoint_id) | {"state": {"$ne": state.value}},

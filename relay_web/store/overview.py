@@ -1,7 +1,7 @@
 """What a team's overview and events pages need; every read is bounded whatever the volume."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,7 +22,10 @@ COUNTED: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Deliveries to one endpoint that fail for one cause. `waiting`: of them, still retried."""
+    """Deliveries to one endpoint that fail for one cause. `waiting`: of them, still retried.
+
+    `reason` is what the newest of them was told, such as the day a certificate ran out.
+    """
 
     endpoint: str
     cause: str
@@ -31,6 +34,9 @@ class Problem:
     waiting: int
     first: datetime
     last: datetime
+    #: Names the newest one's last attempt; its `reason` once it was read.
+    attempt: str
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class Overview:
 
     def __init__(self, db: Database[Doc]) -> None:
         self._docs = db.deliveries
+        self._attempts = db.attempts
 
     @database_errors()
     def figures(self, team: str, *, since: datetime) -> Figures:
@@ -68,14 +75,17 @@ class Overview:
         )
 
     @database_errors()
-    def problems(self, team: str, *, since: datetime) -> list[Problem]:
-        """Failures grouped by endpoint and cause, the largest first."""
+    def problems(
+        self, team: str, *, since: datetime, endpoint: str | None = None
+    ) -> list[Problem]:
+        """Failures grouped by endpoint and cause, the largest first; of one endpoint, or of all."""
+        only = {"endpoint": endpoint} if endpoint is not None else {}
         start = f"dlv_{base62(int(since.timestamp() * 1000), 8)}"
         found: list[Doc] = []
         for state, more in ((State.FAILED, {}), (State.PENDING, {"tries": {"$gt": 0}})):
             found += self._docs.aggregate(
                 [
-                    {"$match": {"team": team, "state": state, "_id": {"$gte": start}, **more}},
+                    {"$match": {"team": team, "state": state, "_id": {"$gte": start}, **only, **more}},
                     {"$sort": {"_id": DESCENDING}},
                     {"$limit": LOOKED_AT},
                     {"$group": {
@@ -85,10 +95,18 @@ class Overview:
                         "first": {"$min": "$last.at"},
                         "last": {"$max": "$last.at"},
                         "state": {"$first": "$state"},
+                        "newest": {"$first": "$_id"},
+                        "token": {"$first": "$lease_token"},
                     }},
                 ]
             )  # fmt: skip
-        return sorted(_joined(found), key=lambda problem: -problem.count)
+        return self._told(sorted(_joined(found), key=lambda problem: -problem.count))
+
+    def _told(self, problems: Sequence[Problem]) -> list[Problem]:
+        ids = [problem.attempt for problem in problems]
+        found = self._attempts.find({"_id": {"$in": ids}}, {"reason": True})
+        reasons = {doc["_id"]: doc.get("reason", "") for doc in found}
+        return [replace(one, reason=reasons.get(one.attempt, "")) for one in problems]
 
     @database_errors()
     def states_of_events(self, team: str, events: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -121,13 +139,17 @@ def _joined(groups: Sequence[Doc]) -> list[Problem]:
             continue
         waiting = group["count"] if group["state"] == State.PENDING else 0
         new = Problem(
-            endpoint, cause, group["status"], group["count"], waiting, group["first"], group["last"]
-        )
+            endpoint, cause, group["status"], group["count"], waiting, group["first"], group["last"],
+            f"{group['newest']}:{group['token']}",
+        )  # fmt: skip
         old = found.get((endpoint, cause))
         if old is not None:
-            new = Problem(
-                endpoint, cause, new.status, old.count + new.count, old.waiting + new.waiting,
-                min(old.first, new.first), max(old.last, new.last),
-            )  # fmt: skip
+            new = replace(
+                new,
+                count=old.count + new.count,
+                waiting=old.waiting + new.waiting,
+                first=min(old.first, new.first),
+                last=max(old.last, new.last),
+            )
         found[endpoint, cause] = new
     return list(found.values())

@@ -17,10 +17,12 @@ _MARK: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """One page of a list. `next` is the cursor of the page after it, None at the end."""
+    """One page of a list. `next` is the cursor of the page after it, None at the end; `previous`,
+    in a list that goes both ways, that of the one in front of it."""
 
     items: Sequence[Row]
     next: str | None
+    previous: str | None = None
 
 
 def cursor(listing: str, team: str, last: str) -> str:

@@ -70,12 +70,17 @@ class Shape:
     validator: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _index(*keys: str, **options: Any) -> IndexModel:
-    return IndexModel([(key, ASCENDING) for key in keys], name="_".join(keys), **options)
+def _index(*keys: str, name: str = "", **options: Any) -> IndexModel:
+    pairs = [(key, ASCENDING) for key in keys]
+    return IndexModel(pairs, name=name or "_".join(keys), **options)
 
 
 def _present(key: str) -> Doc:
     return {"partialFilterExpression": {key: {"$exists": True}}}
+
+
+def _beyond(key: str, least: str) -> Doc:
+    return {"partialFilterExpression": {key: {"$gt": least}}}
 
 
 SHAPES: Final[Mapping[str, Shape]] = {
@@ -88,6 +93,11 @@ SHAPES: Final[Mapping[str, Shape]] = {
             _index("team", "_id"),
             _index("team", "state", "_id"),
             _index("team", "endpoint", "_id"),
+            _index("team", "type", "_id"),
+            # A delivery that arrives at its first attempt never gets into these three.
+            _index("team", "last.cause", "_id", **_beyond("last.cause", "")),
+            _index("team", "_id", name="team_lost", **_present("lost.0")),
+            _index("team", "_id", name="team_acted", **_present("actions.0")),
             _index("expire_at", expireAfterSeconds=0, sparse=True),
             # What a bulk job sent again; the others have no such field.
             _index("jobs", "_id", **_present("jobs")),
@@ -150,7 +160,7 @@ SHAPES: Final[Mapping[str, Shape]] = {
     ),
     "resets": Shape(indexes=(_index("digest", unique=True), _index("user"))),
     "throttle": Shape(indexes=(_index("expire_at", expireAfterSeconds=0),)),
-    "audit": Shape(indexes=(_index("team", "_id"),)),
+    "audit": Shape(indexes=(_index("team", "_id"), _index("team", "target", "_id"))),
 }
 
 

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from pymongo import DESCENDING
+from pymongo import ASCENDING, DESCENDING
 from pymongo.database import Database
 
-from relay_web.clock import base62
 from relay_web.domain.delivery import Delivery, Word, delivery_stem, screen_word
 from relay_web.domain.endpoint import Endpoint
 from relay_web.domain.journal import Attempt, JournalEntry, journal
 from relay_web.errors import NotFound
 from relay_web.store.attempts import Attempts
 from relay_web.store.faults import database_errors
+from relay_web.store.filtering import Filters, narrowed, query_of
 from relay_web.store.paging import Page, cursor, position
 
 Doc = dict[str, Any]
@@ -44,26 +44,6 @@ class DeliveryDetail:
     now: datetime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """What a list may be narrowed by. `words` are screen words; times bound the creation.
-
-    `failed_since` bounds the last outcome; `job` is a bulk job that sent them again; `ids` are the
-    ones ticked by hand.
-    """
-
-    words: frozenset[Word] = frozenset()
-    endpoint: str | None = None
-    type: str | None = None
-    cause: str | None = None
-    event: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    failed_since: datetime | None = None
-    job: str | None = None
-    ids: tuple[str, ...] = ()
-
-
 class Timeline:
     """Every method takes the team first, and every query holds it."""
 
@@ -74,20 +54,34 @@ class Timeline:
 
     @database_errors()
     def deliveries(
-        self, team: str, filters: Filters, *, after: str | None = None, limit: int = 50
+        self,
+        team: str,
+        filters: Filters,
+        *,
+        after: str | None = None,
+        before: str | None = None,
+        limit: int = 50,
     ) -> Page[DeliveryRow]:
-        """Newest first; raises `BadRequest` for a cursor of another list."""
+        """Newest first, behind the cursor `after` or in front of `before`.
+
+        Raises `BadRequest` for a cursor of another list.
+        """
         endpoints = self._endpoints(team)
-        query = query_of(team, filters, endpoints)
-        if after is not None:
-            query["$and"] = [
-                *query.get("$and", ()),
-                {"_id": {"$lt": position(_LISTING, team, after)}},
-            ]
-        docs = list(self._docs.find(query).sort("_id", DESCENDING).limit(limit + 1))
-        rows = [_row(doc, endpoints) for doc in docs[:limit]]
-        more = len(docs) > limit
-        return Page(rows, cursor(_LISTING, team, docs[limit - 1]["_id"]) if more else None)
+        query = query_of(self._db, team, filters, endpoints)
+        if (text := after or before) is not None:
+            past = {"$lt" if after else "$gt": position(_LISTING, team, text)}
+            query = narrowed(query, {"_id": past})
+        order = ASCENDING if before and not after else DESCENDING
+        docs = list(self._docs.find(query).sort("_id", order).limit(limit + 1))
+        shown, more = docs[:limit], len(docs) > limit
+        if order == ASCENDING:
+            shown.reverse()
+        older, newer = (more, after is not None) if order == DESCENDING else (True, more)
+        return Page(
+            [_row(doc, endpoints) for doc in shown],
+            cursor(_LISTING, team, shown[-1]["_id"]) if shown and older else None,
+            cursor(_LISTING, team, shown[0]["_id"]) if shown and newer else None,
+        )
 
     @database_errors()
     def rows(self, team: str, ids: Sequence[str]) -> list[DeliveryRow]:
@@ -99,9 +93,9 @@ class Timeline:
     @database_errors()
     def count(self, team: str, filters: Filters, *, newer_than: str | None = None, cap: int) -> int:
         """Matching deliveries, counted no further than `cap`."""
-        query = query_of(team, filters, self._endpoints(team))
+        query = query_of(self._db, team, filters, self._endpoints(team))
         if newer_than is not None:
-            query["$and"] = [*query.get("$and", ()), {"_id": {"$gt": newer_than}}]
+            query = narrowed(query, {"_id": {"$gt": newer_than}})
         return self._docs.count_documents(query, limit=cap)
 
     @database_errors()
@@ -172,47 +166,3 @@ def _row(doc: Doc, endpoints: Mapping[str, Endpoint]) -> DeliveryRow:
 def _word(delivery: Delivery, endpoint: Endpoint | None) -> Word:
     held = endpoint is not None and endpoint.state.holds
     return screen_word(delivery.state, tries=delivery.tries, held=held)
-
-
-def query_of(team: str, filters: Filters, endpoints: Mapping[str, Endpoint]) -> Doc:
-    """The team's deliveries that `filters` match; `endpoints` are all of the team's."""
-    query: Doc = {"team": team}
-    for key in ("endpoint", "type", "event"):
-        if (value := getattr(filters, key)) is not None:
-            query[key] = value
-    if filters.cause is not None:
-        query["last.cause"] = filters.cause
-    if filters.failed_since is not None:
-        query["last.at"] = {"$gte": filters.failed_since}
-    if filters.job is not None:
-        query["jobs"] = filters.job
-    bounds = {"$gte": filters.since, "$lt": filters.until}
-    # Ids begin with their event's acceptance, so a time range is a range of ids.
-    span = {op: f"dlv_{base62(_millis(at), 8)}" for op, at in bounds.items() if at is not None}
-    if span:
-        query["_id"] = span
-    narrower: list[Doc] = []
-    if filters.words:
-        narrower.append({"$or": _wordings(filters.words, endpoints)})
-    if filters.ids:
-        narrower.append({"_id": {"$in": list(filters.ids)}})
-    return query | ({"$and": narrower} if narrower else {})
-
-
-def _wordings(words: frozenset[Word], endpoints: Mapping[str, Endpoint]) -> list[Doc]:
-    """`screen_word`, the other way round: the stored shapes that read as one of `words`."""
-    holding = [key for key, endpoint in endpoints.items() if endpoint.state.holds]
-    shapes: list[Doc] = []
-    for word in sorted(words):
-        if word is Word.HELD:
-            shapes.append({"state": "pending", "endpoint": {"$in": holding}})
-        elif word in (Word.QUEUED, Word.RETRYING):
-            tried = {"$gt": 0} if word is Word.RETRYING else 0
-            shapes.append({"state": "pending", "endpoint": {"$nin": holding}, "tries": tried})
-        else:
-            shapes.append({"state": "leased" if word is Word.SENDING else word.value})
-    return shapes
-
-
-def _millis(at: datetime) -> int:
-    return max(0, int(at.timestamp() * 1000))

@@ -1,7 +1,7 @@
 """What a deliveries list is narrowed by, as it stands in the URL. A value that makes no sense is
 left out with a note, never an error."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
@@ -12,7 +12,7 @@ from relay_web.domain.causes import Cause
 from relay_web.domain.delivery import Word
 from relay_web.domain.event_type import check_type
 from relay_web.errors import Invalid
-from relay_web.store.timeline import Filters
+from relay_web.store.filtering import Filters
 from relay_web.web.words import cause_name
 
 #: Time presets: name in the URL, words, length.
@@ -22,6 +22,8 @@ PERIODS: Final[Mapping[str, tuple[str, timedelta]]] = {
     "7d": ("last 7 days", timedelta(days=7)),
     "30d": ("last 30 days", timedelta(days=30)),
 }
+#: Characters of a search that are looked for.
+LONGEST_FIND: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ class Asked:
 
 
 def read(args: MultiDict[str, str], *, now: datetime, zone: tzinfo) -> Asked:
-    """The filters in a URL: state (several), endpoint, type, cause, period, since, until."""
+    """The filters in a URL: state (several), endpoint, type, cause, job, find, period, since, until."""
     found, query, ignored = Filters(), [], []
     words = []
     for text in args.getlist("state"):
@@ -62,23 +64,26 @@ def read(args: MultiDict[str, str], *, now: datetime, zone: tzinfo) -> Asked:
         elif text:
             ignored.append(f"state “{text[:40]}”")
     found = replace(found, words=frozenset(words))
-    for key, check in (("endpoint", _id), ("type", check_type), ("cause", _cause)):
+    for key, check in (("endpoint", _id), ("type", check_type), ("cause", _cause), ("job", _job)):
         if text := args.get(key, "").strip():
             try:
                 found = replace(found, **{key: check(text)})  # type: ignore[arg-type]  # by key
                 query.append((key, text))
             except Invalid:
                 ignored.append(f"{key} “{text[:40]}”")
+    if text := args.get("find", "").strip()[:LONGEST_FIND]:
+        found = replace(found, **_begins(text))  # type: ignore[arg-type]  # by key
+        query.append(("find", text))
     if (period := args.get("period", "")) in PERIODS:
         found = replace(found, since=now - PERIODS[period][1])
         query.append(("period", period))
     for key in ("since", "until"):
         if text := args.get(key, "").strip():
-            moment = _moment(text, zone)
-            if moment is None:
+            at = moment(text, zone)
+            if at is None:
                 ignored.append(f"{key} “{text[:40]}”")
             else:
-                found = replace(found, **{key: moment})  # type: ignore[arg-type]  # by key
+                found = replace(found, **{key: at})  # type: ignore[arg-type]  # by key
                 query.append((key, text))
     return Asked(found, tuple(sorted(set(query))), tuple(ignored))
 
@@ -89,19 +94,36 @@ def _id(text: str) -> str:
     return text
 
 
+def _begins(text: str) -> dict[str, str]:
+    """What is typed is the beginning of a delivery's or its event's id, or of a type."""
+    head, _, rest = text.partition("_")
+    return {"id_prefix": f"dlv_{rest}"} if head in ("dlv", "msg") else {"type_prefix": text}
+
+
+def with_ids(found: Filters, ids: Sequence[str]) -> Filters:
+    """Only the deliveries of these ids, where there are any."""
+    return replace(found, ids=tuple(ids))
+
+
+def _job(text: str) -> str:
+    if not text.startswith("job_") or not text[4:].isalnum() or len(text) > 40:
+        raise Invalid
+    return text
+
+
 def _cause(text: str) -> str:
     if text not in Cause.__members__.values():
         raise Invalid
     return text
 
 
-def _moment(text: str, zone: tzinfo) -> datetime | None:
+def moment(text: str, zone: tzinfo) -> datetime | None:
     """A date and time as `<input type="datetime-local">` gives it, in the reader's zone."""
     try:
-        moment = datetime.fromisoformat(text[:40])
-    except ValueError:
+        at = datetime.fromisoformat(text[:40])
+        return (at if at.tzinfo else at.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):  # the first and last days of the calendar have no UTC time
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
 
 
 def _said(pair: tuple[str, str], endpoints: Mapping[str, str]) -> str:
@@ -111,6 +133,10 @@ def _said(pair: tuple[str, str], endpoints: Mapping[str, str]) -> str:
             return f"endpoint: {endpoints.get(value, value)}"
         case "period":
             return PERIODS[value][0]
+        case "find":
+            return f"begins with {value}"
+        case "job":
+            return "sent again by one bulk job"
         case "cause":
             return f"cause: {cause_name(value)}"
         case _:

@@ -5,7 +5,9 @@ from urllib.parse import urlsplit
 
 from flask import Flask, Response, redirect, request
 from flask_wtf.csrf import CSRFProtect
+from werkzeug.exceptions import SecurityError
 from werkzeug.middleware.proxy_fix import ProxyFix
+from werkzeug.sansio.utils import host_is_trusted
 
 from relay_web.errors import Forbidden
 from relay_web.settings import Settings
@@ -38,7 +40,7 @@ HEADERS: Final = (
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 OWN_SITES: Final = frozenset({"same-origin", "none"})
 API: Final = "/api/"
-#: Answered over plain http too: platforms ask for them inside their own network.
+#: Answered over plain http and under any host: platforms ask for them inside their own network.
 HEALTH: Final = frozenset({"/healthz", "/readyz"})
 
 
@@ -65,11 +67,17 @@ def register(app: Flask, settings: Settings) -> None:
             app.wsgi_app, x_for=hops, x_proto=hops, x_host=0, x_port=0
         )
     if settings.public_url:
-        app.config["TRUSTED_HOSTS"] = [urlsplit(settings.public_url).hostname]
+        own = urlsplit(settings.public_url).hostname or ""
+        app.before_request(lambda: _known_host(own))
     if production:
         app.before_request(_to_https)
     app.before_request(_from_our_own_site)
     app.after_request(_headers)
+
+
+def _known_host(own: str) -> None:
+    if request.path not in HEALTH and not host_is_trusted(request.host, [own]):
+        raise SecurityError
 
 
 def _to_https() -> Response | None:

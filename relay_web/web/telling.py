@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 
 from relay_web.domain.causes import Cause
 from relay_web.domain.delivery import TERMINAL, State, Word
+from relay_web.domain.endpoint import Endpoint
 from relay_web.domain.explanations import Explanation, explain
 from relay_web.domain.journal import Attempt, JournalEntry
+from relay_web.store.overview import Problem
 from relay_web.store.timeline import DeliveryDetail
 from relay_web.web import strip, times
 from relay_web.web.words import cause_name
@@ -87,6 +89,13 @@ def diagnosis(detail: DeliveryDetail) -> Explanation | None:
     if it.last is not None and it.last.cause:
         return explain(Cause(it.last.cause), status=it.last.status)
     return explain(Cause.LOST) if it.lost else None
+
+
+def explained(problem: Problem, endpoint: Endpoint) -> Explanation:
+    """The same for many deliveries that fail alike."""
+    host = urlsplit(endpoint.url).hostname or endpoint.name
+    cause = Cause(problem.cause)
+    return explain(cause, host=host, status=problem.status, detail=problem.reason)
 
 
 def last_answer(detail: DeliveryDetail) -> str:

@@ -1,5 +1,6 @@
 """Why a delivery waits, for pages and API: the scheduler's reason with this instance's facts."""
 
+from relay_web.domain.unsealing import unseal
 from relay_web.domain.waiting import Wait, why
 from relay_web.store.timeline import DeliveryDetail
 from relay_web.web.parts import parts
@@ -13,10 +14,12 @@ def schedule_of(detail: DeliveryDetail) -> tuple[float, ...]:
 
 def wait_of(detail: DeliveryDetail) -> Wait | None:
     """Why it has not been sent yet; None once it has ended. Raises `Unavailable`."""
+    endpoint = detail.endpoint
     return why(
         detail.delivery,
-        detail.endpoint,
+        endpoint,
         now=detail.now,
         workers=parts().store.workers.live(),
         tries=len(schedule_of(detail)) + 1,
+        readable=endpoint is None or unseal(parts().vault, endpoint) is not None,
     )

@@ -25,6 +25,9 @@ _TONES: Final[Mapping[str, str]] = MappingProxyType(
         "paused": "hold",
         "suspended": "bad",
         "disabled": "bad",
+        # bulk jobs
+        "running": "send",
+        "done": "ok",
         # workers
         "starting": "idle",
         "beating": "ok",
@@ -41,6 +44,8 @@ _ICONS: Final[Mapping[str, str]] = MappingProxyType(
         "paused": "held",
         "suspended": "stop",
         "disabled": "stop",
+        "running": "sending",
+        "done": "delivered",
         "starting": "queued",
         "beating": "delivered",
         "late": "wait",

@@ -16,6 +16,11 @@ from tests.accounts.conftest import Browser, Crew
 
 #: The least role for each unsafe route of a team, and for the reading ones that viewers may not.
 LEAST = {
+    "bulk.preview": Role.MEMBER,
+    "bulk.recover": Role.MEMBER,
+    "bulk.recover_preview": Role.MEMBER,
+    "bulk.start": Role.MEMBER,
+    "bulk.stop": Role.MEMBER,
     "deliveries.as_signed_curl": Role.ADMIN,
     "deliveries.cancel": Role.MEMBER,
     "deliveries.retry": Role.MEMBER,
@@ -45,6 +50,8 @@ LEAST = {
 }
 #: Reading needs no more than being in the team.
 READING = {
+    "bulk.live",
+    "bulk.show",
     "deliveries.as_curl",
     "deliveries.attempt",
     "deliveries.compare",

@@ -199,28 +199,6 @@ def test_cancel_ends_what_waits_and_says_what_may_still_arrive(
     assert again.json["message"].startswith("Already cancelled")
 
 
-def test_bulk_retry_counts_first_and_sends_after(
-    api: Api, endpoint: dict[str, Any], store: Store
-) -> None:
-    api("POST", "/events/batch", {"events": [{"type": "a", "data": n} for n in range(5)]})
-    ids = [item["id"] for item in api("GET", "/deliveries").json["items"]]
-    for each in ids[:3]:
-        end(store, each, "failed")
-    wish = {"endpoint": endpoint["id"], "state": ["failed"]}
-    counted = api("POST", "/deliveries/retry", wish | {"dry_run": True})
-    assert counted.json == {"matched": 3, "retried": 0, "dry_run": True, "next": None}
-    assert store.db.deliveries.count_documents({"state": "failed"}) == 3
-    done = api("POST", "/deliveries/retry", wish)
-    assert (done.status_code, done.json["retried"]) == (202, 3)
-    assert store.db.deliveries.count_documents({"state": "pending"}) == 5
-
-
-def test_bulk_retry_of_nothing_says_so(api: Api, endpoint: dict[str, Any]) -> None:
-    """B89."""
-    answer = api("POST", "/deliveries/retry", {"type": "nobody.sends"})
-    assert (answer.status_code, answer.json["code"]) == (422, "nothing_matches")
-
-
 def test_replay_sends_what_was_not_delivered(
     api: Api, endpoint: dict[str, Any], store: Store
 ) -> None:
@@ -233,25 +211,6 @@ def test_replay_sends_what_was_not_delivered(
     assert (answer.status_code, answer.json["retried"]) == (202, 1)
     assert store.deliveries.get(api.team_id, first).state == "pending"
     assert store.deliveries.get(api.team_id, second).state == "delivered"
-
-
-def test_recover_brings_back_what_failed_and_what_was_never_sent(
-    api: Api, endpoint: dict[str, Any], store: Store
-) -> None:
-    api("POST", "/events", EVENT)
-    failed = api("GET", "/deliveries").json["items"][0]["id"]
-    end(store, failed, "failed")
-    late = api("POST", "/endpoints", {"url": "http://127.0.0.1:8080/late"}).json["id"]
-    since = {"since": "2020-01-01T00:00:00Z"}
-    done = api("POST", f"/endpoints/{endpoint['id']}/recover", since)
-    assert (done.status_code, done.json["retried"]) == (202, 1)
-    counted = api("POST", f"/endpoints/{late}/recover", since | {"missed": True, "dry_run": True})
-    assert (counted.json["matched"], counted.json["retried"]) == (1, 0)
-    done = api("POST", f"/endpoints/{late}/recover", since | {"missed": True})
-    assert done.json["retried"] == 1
-    assert store.db.deliveries.count_documents({"endpoint": late, "state": "pending"}) == 1
-    again = api("POST", f"/endpoints/{late}/recover", since | {"missed": True})
-    assert store.db.deliveries.count_documents({"endpoint": late}) == 1, again.json
 
 
 def test_an_event_shows_who_got_it_and_who_did_not_and_why(

@@ -31,11 +31,14 @@ def theirs(make_api: Any) -> dict[str, str]:
     endpoint = other("POST", "/endpoints", {"url": "http://127.0.0.1:8080/theirs"}).json["id"]
     event = other("POST", "/events", {"type": "a", "data": "theirs"}).json["id"]
     delivery = other("GET", "/deliveries").json["items"][0]["id"]
+    other("POST", f"/deliveries/{delivery}/cancel")
+    job = other("POST", "/deliveries/retry", {"state": ["cancelled"]}).json["job"]["id"]
     other("POST", "/event-types", {"name": "their.type"})
     return {
         "endpoint_id": endpoint,
         "event_id": event,
         "delivery_id": delivery,
+        "job_id": job,
         "name": "their.type",
     }
 
@@ -48,7 +51,7 @@ def at(operation: Operation, ids: dict[str, str] | str) -> str:
 
 
 def snapshot(store: Store) -> Any:
-    names = ("endpoints", "events", "deliveries", "event_types")
+    names = ("endpoints", "events", "deliveries", "event_types", "bulk_jobs")
     return {name: list(store.db[name].find().sort("_id")) for name in names}
 
 
@@ -108,7 +111,7 @@ def test_lists_and_filters_never_show_what_is_anothers(api: Api, theirs: dict[st
         assert api("GET", query).json["items"] == [], query
     assert api("GET", f"/deliveries?event={theirs['event_id']}").status_code == 404
     wish = {"endpoint": theirs["endpoint_id"], "dry_run": True}
-    assert api("POST", "/deliveries/retry", wish).json["matched"] == 0
+    assert api("POST", "/deliveries/retry", wish).json["preview"]["matched"] == 0
 
 
 def test_an_endpoint_gets_nothing_from_another_team(

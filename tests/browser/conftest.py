@@ -8,19 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 from werkzeug.serving import make_server
 
+from relay_web.domain.roles import Role
 from relay_web.settings import Settings
 from relay_web.store import Store
 from relay_web.web import create_app
-from tests.browser.scenery import EMAIL, PASSWORD, Scene, build
+from tests.browser.scenery import EMAIL, PASSWORD, PEOPLE, Scene, build
 from tests.e2e.processes import Process
 from tests.e2e.waiting import eventually
 from tests.guard import BY_HAND
 from tests.receiver import Receiver
 
 KEY = "a key that only browser tests use"
+#: Milliseconds. Generous: nothing waits this long unless it is going to fail.
+PATIENCE = 20_000
+expect.set_options(timeout=PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -71,27 +75,39 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def worker(site: Site, tmp_path: Path) -> Iterator[Process]:
-    """A worker process on the site's database that has said its first beat."""
-    settings = {
-        "MONGODB_URI": site.uri,
-        "SECRET_KEY": KEY,
-        "RELAY_SECRETS_KEY": KEY,
-        "RELAY_ALLOW_HTTP": "1",
-        "RELAY_EGRESS_ALLOW": "127.0.0.0/8",
-        "RELAY_SEND_DEADLINE": "2s",
-        "RELAY_DB_TIMEOUT": "2s",
-        "RELAY_LEASE": "12s",
-    }
-    process = Process("worker", settings, tmp_path / "worker.log")
-    eventually(
-        lambda: any(beat.pid == process.pid for beat in site.store.workers.all()),
-        "the worker beats",
-        seen=process.output,
-    )
-    yield process
-    process.end()
-    assert not process.complaints()
+def start_worker(site: Site, tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    """Starts worker processes on the site's database; each has said its first beat."""
+    started: list[Process] = []
+
+    def start(**changes: str) -> Process:
+        settings = {
+            "MONGODB_URI": site.uri,
+            "SECRET_KEY": KEY,
+            "RELAY_SECRETS_KEY": KEY,
+            "RELAY_ALLOW_HTTP": "1",
+            "RELAY_EGRESS_ALLOW": "127.0.0.0/8",
+            "RELAY_SEND_DEADLINE": "2s",
+            "RELAY_DB_TIMEOUT": "2s",
+            "RELAY_LEASE": "12s",
+        }
+        process = Process("worker", settings | changes, tmp_path / f"worker.{len(started)}.log")
+        started.append(process)
+        eventually(
+            lambda: any(beat.pid == process.pid for beat in site.store.workers.all()),
+            "the worker beats",
+            seen=process.output,
+        )
+        return process
+
+    yield start
+    for process in started:
+        process.end()
+        assert not process.complaints()
+
+
+@pytest.fixture
+def worker(start_worker: Callable[..., Process]) -> Process:
+    return start_worker()
 
 
 @dataclass
@@ -137,27 +153,48 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 
 @pytest.fixture
-def sign_in(watch: Watch) -> Callable[[BrowserContext], Page]:
-    """A page of somebody who signed in as the scene's owner."""
+def sign_in(watch: Watch) -> Callable[..., Page]:
+    """A page of somebody who signed in; the scene's owner, unless another address is given."""
 
-    def enter(context: BrowserContext) -> Page:
+    def enter(context: BrowserContext, email: str = EMAIL) -> Page:
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         watch.follow(page)
         page.goto("/signin")
-        page.get_by_label("Email").fill(EMAIL)
-        page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**/t/acme/")
+        fill_sign_in(page, email, PASSWORD)
+        page.wait_for_url("**/t/*/")
         return page
 
     return enter
 
 
+def fill_sign_in(page: Page, email: str, password: str) -> None:
+    page.get_by_label("Email").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
 @pytest.fixture
-def ana(scene: Scene, context: BrowserContext, sign_in: Callable[[BrowserContext], Page]) -> Page:
+def ana(scene: Scene, context: BrowserContext, sign_in: Callable[..., Page]) -> Page:
     """The owner of the scene's team, on the overview."""
-    context.set_default_timeout(15_000)
     return sign_in(context)
+
+
+@pytest.fixture
+def someone(
+    scene: Scene, site: Site, browser: Browser, sign_in: Callable[..., Page]
+) -> Iterator[Callable[..., Page]]:
+    """Another person of the team by role, in a browser of their own; `script=False` for none."""
+    opened: list[BrowserContext] = []
+
+    def enter(role: Role = Role.OWNER, *, script: bool = True) -> Page:
+        context = browser.new_context(base_url=site.url, java_script_enabled=script)
+        opened.append(context)
+        return sign_in(context, PEOPLE[role])
+
+    yield enter
+    for context in opened:
+        context.close()
 
 
 @pytest.fixture(scope="session")

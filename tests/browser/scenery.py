@@ -6,6 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from relay_web.domain.delivery import State
+from relay_web.domain.people import hash_password
+from relay_web.domain.roles import Role
 from relay_web.domain.vault import Vault
 from relay_web.engine.registration import Draft, register
 from relay_web.settings import Settings
@@ -14,6 +16,14 @@ from tests.stories import Teller
 
 EMAIL = "ana@acme.example"
 PASSWORD = "correct horse battery"
+#: One person of the team for each role; all have the same password.
+PEOPLE = {role: f"{role.value}@acme.example" for role in Role} | {Role.OWNER: EMAIL}
+
+#: Deliveries to Billing that fail on an expired certificate (`crowds.expired` adds more).
+FAILING = 9
+
+#: Scrypt is slow on purpose; one hash serves everybody but the owner.
+_HASH = hash_password(PASSWORD)
 
 #: Seconds after the first attempt, and until the next one.
 _SCHEDULE = (
@@ -26,6 +36,16 @@ _DAY = "ddddddfddddrddddddhddd"
 
 
 @dataclass(frozen=True)
+class Other:
+    """The other team, and its one delivery."""
+
+    slug: str
+    team: str
+    endpoint: str
+    delivery: str
+
+
+@dataclass(frozen=True)
 class Scene:
     """Ids to open: each delivery by its story."""
 
@@ -34,6 +54,7 @@ class Scene:
     endpoints: dict[str, str]
     deliveries: dict[str, str]
     event: str
+    other: Other
 
 
 def build(store: Store, settings: Settings) -> Scene:
@@ -55,15 +76,28 @@ def build(store: Store, settings: Settings) -> Scene:
         event_types=["user.*", "order.created", "order.paid"],
     )
     store.endpoints.pause(team, ledger.id, EMAIL)
+    for role, email in PEOPLE.items():
+        if role is not Role.OWNER:
+            store.accounts.teams.join(team, store.accounts.users.add(email, _HASH).id, role)
     tell = Teller(store, team)
-    stories = _stories(tell, billing, crm, ledger)
-    _ordinary_day(tell, billing, crm, search)
-    _failing(tell, billing)
+    with tell.together():
+        stories = _stories(tell, billing, crm, ledger)
+        _ordinary_day(tell, billing, crm, search)
+        _failing(tell, billing)
     _sums(store, tell, billing, crm, search)
     beat(store)
     found = {one.name: one.id for one in (billing, crm, ledger, search)}
     event = store.events.list(team, limit=1).items[0]["_id"]
-    return Scene("acme", team, found, stories, event)
+    return Scene("acme", team, found, stories, event, _other(store, vault, settings))
+
+
+def _other(store: Store, vault: Vault, settings: Settings) -> Other:
+    owner = store.accounts.users.add("olli@other.example", _HASH)
+    team = store.accounts.teams.add("Other", owner.id)
+    draft = Draft(url="https://hooks.other.example/in", name="Warehouse")
+    endpoint = register(store, vault, settings.egress_policy(), team.id, draft).endpoint
+    told = Teller(store, team.id).delivery(endpoint, tries=[{"at": 50, "status": 200}])
+    return Other(team.slug, team.id, endpoint.id, told)
 
 
 def _sums(store: Store, tell: Teller, *endpoints: Any) -> None:
@@ -124,7 +158,7 @@ def _stories(tell: Teller, billing: Any, crm: Any, ledger: Any) -> dict[str, str
             ],
         ),
         "fenced": tell.delivery(
-            crm, kind="order.paid", ago=240,
+            crm, kind="order.paid", ago=240, first_token=7,
             tries=[
                 {"at": 239.5, "status": 200, "ms": 41200.0, "worker": "worker.2", "lost": 209.0},
                 {"at": 208.5, "status": 200, "ms": 143.0, "worker": "worker.1"},
@@ -164,7 +198,7 @@ def _stories(tell: Teller, billing: Any, crm: Any, ledger: Any) -> dict[str, str
     }  # fmt: skip
     odd = (
         b'{"big":9007199254740993,"a":1,"a":2,"list":[],"text":"caf\\u00e9",'
-        b'"html":"</pre><script>window.x=1</script>{{7*7}}"}'
+        b'"html":"</pre><script>window.x=1</script>{{7*7}}","filler":"%s"}' % (b"relay " * 200_000)
     )
     stories["odd-payload"] = tell.delivery(
         crm,
@@ -203,10 +237,10 @@ def _ordinary_day(tell: Teller, *endpoints: Any) -> None:
 
 
 def _failing(tell: Teller, billing: Any) -> None:
-    for step in range(9):
+    for step in range(FAILING):
         ago = 2400 - step * 220
         tries = [{"at": ago - 1, "cause": "tls_expired", "ms": 38.0, "delay": 7200.0,
-                  "reason": "certificate expired on 1 December 2026"}]  # fmt: skip
+                  "reason": "certificate expired on 2026-12-01 02:10 UTC"}]  # fmt: skip
         tell.delivery(
             billing, ago=ago, state=State.PENDING, tries=tries,
             due_at=tell.now + timedelta(hours=1, minutes=step),

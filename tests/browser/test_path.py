@@ -150,7 +150,7 @@ def test_without_script_everything_but_live_updates_works(
     site: Site,
     scene: Scene,
     browser: Browser,
-    sign_in: Callable[[BrowserContext], Page],
+    sign_in: Callable[..., Page],
     receiver: Receiver,
     worker: Process,
     watch: Watch,

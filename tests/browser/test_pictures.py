@@ -21,7 +21,7 @@ def test_picture_of_every_page_without_overflow_or_axe_findings(
     site: Site,
     scene: Scene,
     browser: Browser,
-    sign_in: Callable[[BrowserContext], Page],
+    sign_in: Callable[..., Page],
     watch: Watch,
     pictures: Path,
     width: int,

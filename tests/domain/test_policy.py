@@ -13,7 +13,7 @@ from relay_web.domain.policy import JITTER, MANUAL, Kind, Verdict, decide, poiso
 SCHEDULE = (5.0, 300.0, 1800.0)
 CLAIM = Claim(
     "dlv_1", "team_1", "msg_1", "msg_1", "ep_1", "a", 1, "lease", "worker.1",
-    datetime(2026, 12, 1, tzinfo=UTC), 0, 0, 1, "schedule", False, None, 0.0,
+    datetime(2026, 12, 1, tzinfo=UTC), 0, 0, 1, "schedule", False, 0, None, 0.0,
 )  # fmt: skip
 
 

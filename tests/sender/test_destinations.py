@@ -10,6 +10,7 @@ from relay_web.engine.outcome import Outcome
 from relay_web.engine.resolver import Resolver
 from relay_web.engine.sender import Sender
 from tests import tripwire
+from tests.bypasses import INSIDE, URLS, urls
 from tests.nameserver import NameServer
 from tests.receiver import Receiver, answer
 from tests.sender.conftest import order
@@ -61,6 +62,20 @@ def test_case_c25_is_blocked_at_the_send_too(make_sender: Callable[..., Sender],
     sender = make_sender(policy=PUBLIC)
     assert is_blocked(sender.send(order(f"http://{host}/")))
     assert is_blocked(sender.send(order(f"http://{host}:8080/")))
+
+
+@pytest.mark.parametrize("row", [*INSIDE, *URLS])
+def test_a_url_that_was_forced_past_the_saving_is_not_called_either(
+    make_sender: Callable[..., Sender], row: str
+) -> None:
+    """S1, S3 to S6, S8, S11 to S14 and S17 at the send; `tests.tripwire` sees to the connects."""
+    own = EgressPolicy(allow_http=True, own_hosts=frozenset({"relay.example"}))
+    sender = make_sender(policy=own)
+    for url in urls(row):
+        outcome = sender.send(order(url))
+        assert outcome.cause in (Cause.BLOCKED_ADDRESS, Cause.BAD_URL), url
+        assert (outcome.started, outcome.remote_ip, outcome.status) == (False, None, None)
+        assert set(vars_of(outcome.phases)) == {None}
 
 
 def test_open_and_closed_ports_of_a_blocked_address_look_the_same(

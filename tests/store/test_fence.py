@@ -30,6 +30,7 @@ def test_a_worker_that_lost_its_lease_cannot_overwrite_its_successor(
     # And a second worker that took it over
     quick = claim(store, pending, worker="quick")
     assert quick.lease_token == slow.lease_token + 1
+    assert quick.number == slow.number + 1
     held = again(store, pending)
 
     # When the first one wakes up and reports

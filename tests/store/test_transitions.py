@@ -50,7 +50,7 @@ def by_holder(verdict: Verdict):  # type: ignore[no-untyped-def]
             before.id, before.team, before.event, before.webhook_id, before.endpoint, before.type,
             before.lease_token, before.lease.id, before.lease.worker, before.lease.granted_at,
             before.tries, before.round_tries, before.unresolved, before.trigger, before.once,
-            None, 0.0,
+            len(before.lost), None, 0.0,
         )  # fmt: skip
         commit(store, held, verdict)
 

@@ -165,6 +165,6 @@ def test_rotating_shows_the_new_secret_once_and_says_how_long_the_old_one_signs(
 
 
 def _all():  # type: ignore[no-untyped-def]
-    from relay_web.store.timeline import Filters
+    from relay_web.store.filtering import Filters
 
     return Filters()

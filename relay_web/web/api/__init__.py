@@ -3,4 +3,13 @@
 from relay_web.web.api import bulk, deliveries, endpoints, event_types, events, workers
 from relay_web.web.api.operations import OPERATIONS, bp
 
-__all__ = ["OPERATIONS", "bp", "bulk", "deliveries", "endpoints", "event_types", "events", "workers"]
+__all__ = [
+    "OPERATIONS",
+    "bp",
+    "bulk",
+    "deliveries",
+    "endpoints",
+    "event_types",
+    "events",
+    "workers",
+]

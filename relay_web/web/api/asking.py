@@ -1,7 +1,7 @@
 """From what a request names to the store's filters."""
 
 from relay_web.domain.delivery import Word
-from relay_web.store.timeline import Filters
+from relay_web.store.filtering import Filters
 from relay_web.web.api.operations import Call
 from relay_web.web.schemas import BulkIn, DeliveriesQuery
 from relay_web.web.times_range import time_range

@@ -7,7 +7,7 @@ from relay_web.domain.roles import Deed
 from relay_web.engine.bulk_preview import preview, start
 from relay_web.errors import Invalid
 from relay_web.store.bulk_jobs import BulkJob, Wish
-from relay_web.store.timeline import Filters
+from relay_web.store.filtering import Filters
 from relay_web.web.api.asking import filters_of
 from relay_web.web.api.operations import Call, operation
 from relay_web.web.bulk_answers import BulkOut, JobOut, job_out, preview_out

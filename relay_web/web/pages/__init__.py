@@ -33,8 +33,12 @@ def team_area(name: str, path: str) -> Blueprint:
         return redirect(f"{now}?{request.query_string.decode()}".rstrip("?"), 301)
 
     @area.context_processor
-    def _worker_warning() -> dict[str, Any]:
-        return {"workers_missing": parts().store.workers.live() == 0}
+    def _for_every_page() -> dict[str, Any]:
+        return {
+            "workers_missing": parts().store.workers.live() == 0,
+            # A function: fragments do not show it, so they need not ask.
+            "bulk_running": lambda: parts().store.bulk_jobs.running(g.team.id),
+        }
 
     return area
 

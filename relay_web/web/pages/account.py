@@ -38,7 +38,8 @@ def sign_in() -> Response:
     """The same words and the same time, whether the address or the password was wrong."""
     email, going = request.form.get("email", ""), auth.safe_path(request.form.get("next"))
     try:
-        auth.sign_in(auth.check_credentials(email, request.form.get("password", "")))
+        user = auth.check_credentials(email, request.form.get("password", ""))
+        auth.sign_in(user)
     except (Invalid, TooMany) as refused:
         answer = page(
             "signin", status=refused.status, going=going, email=email[:254], error=refused.message
@@ -46,11 +47,14 @@ def sign_in() -> Response:
         if refused.retry_after is not None:
             answer.headers["Retry-After"] = str(refused.retry_after)
         return answer
+    auth.audit_as(user, None, "user.signed_in", user.id)
     return see_other(going)
 
 
 @bp.post("/signout")
 def sign_out() -> Response:
+    if current_user.is_authenticated:
+        auth.audit_as(auth.person().user, None, "user.signed_out", auth.person().id)
     auth.sign_out()
     answer = see_other(url_for("account.sign_in_page"))
     # Nothing of the team stays in this browser, the back button's copy included.

@@ -3,6 +3,7 @@
 from typing import Final
 
 from relay_web.web.pages import (
+    bulk,
     comparing,
     deliveries,
     delivery,
@@ -13,6 +14,7 @@ from relay_web.web.pages import (
     keys,
     overview,
     people,
+    recovering,
     registering,
     resetting,
     secrets,
@@ -26,8 +28,9 @@ BLUEPRINTS: Final = tuple(
     dict.fromkeys(
         module.bp
         for module in (
-            overview, endpoints, registering, secrets, events, deliveries, delivery,
-            comparing, workers, people, keys, team_settings, joining, resetting, devices, teams,
+            overview, endpoints, registering, secrets, events, deliveries, delivery, bulk,
+            recovering, comparing, workers, people, keys, team_settings, joining, resetting,
+            devices, teams,
         )
     )
 )  # fmt: skip

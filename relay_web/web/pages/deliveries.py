@@ -9,7 +9,8 @@ from flask import Response, g, request
 from relay_web.domain.causes import Cause
 from relay_web.domain.delivery import Word
 from relay_web.errors import BadRequest
-from relay_web.store.timeline import DeliveryRow, Filters
+from relay_web.store.filtering import Filters
+from relay_web.store.timeline import DeliveryRow
 from relay_web.web import filters
 from relay_web.web.pages import team_area
 from relay_web.web.pages.finding import address_of
@@ -41,23 +42,24 @@ def index() -> Response:
     if text := request.args.get("q", "").strip():
         return see_other(address_of(text))
     asked = filters.read(request.args, now=now(), zone=zone())
-    after = request.args.get("after")
+    after, before = request.args.get("after"), request.args.get("before")
     try:
-        rows = parts().store.timeline.deliveries(g.team.id, asked.filters, after=after, limit=PAGE)
+        rows = parts().store.timeline.deliveries(
+            g.team.id, asked.filters, after=after, before=before, limit=PAGE
+        )
     except BadRequest:
         return see_other(with_query(address("deliveries.index"), list(asked.query)))
     endpoints = parts().store.endpoints.list(g.team.id, limit=100).items
     here = with_query(address("deliveries.index"), list(asked.query))
+    newest = after is None and rows.previous is None
     answer = page_or_part(
         "deliveries",
         {"results": ("deliveries_results", "deliveries_live")},
         asked=asked,
         chips=asked.chips({endpoint.id: endpoint.name for endpoint in endpoints}),
         rows=rows.items,
-        next=with_query(address("deliveries.index"), [*asked.query, ("after", rows.next or "")])
-        if rows.next
-        else "",
-        first_page=after is None,
+        older=_beside(asked, "after", rows.next),
+        newer=_beside(asked, "before", rows.previous),
         total=parts().store.timeline.count(g.team.id, asked.filters, cap=COUNTED + 1),
         counted=COUNTED,
         endpoints=endpoints,
@@ -65,10 +67,19 @@ def index() -> Response:
         causes=list(Cause),
         periods={key: words for key, (words, _) in filters.PERIODS.items()},
         here=here,
-        **live_context(rows.items, asked, newest_page=after is None),
+        **live_context(rows.items, asked, newest_page=newest),
     )
-    answer.headers["HX-Push-Url"] = here if after is None else request.full_path
+    # Choosing a filter is a step back to undo; a search that is still being typed is not.
+    kept = "HX-Replace-Url" if request.headers.get("HX-Trigger") == "find-type" else "HX-Push-Url"
+    answer.headers[kept] = request.full_path if after or before else here
     return answer
+
+
+def _beside(asked: filters.Asked, side: str, cursor: str | None) -> str:
+    """The address of the page next to this one; empty where there is none."""
+    if cursor is None:
+        return ""
+    return with_query(address("deliveries.index"), [*asked.query, (side, cursor)])
 
 
 @bp.get("/live")

@@ -21,6 +21,7 @@ def end(session: str) -> Response:
     """Sign one browser out."""
     who = auth.person()
     parts().store.accounts.sessions.end(who.id, session)
+    auth.audit_as(who.user, None, "user.device_ended", who.id)
     flash("That browser is signed out.", "ok")
     return see_other(url_for("devices.index"))
 
@@ -30,6 +31,7 @@ def end_others() -> Response:
     """Sign out everywhere but here."""
     who = auth.person()
     parts().store.accounts.sessions.end_others(who.id, who.session.id)
+    auth.audit_as(who.user, None, "user.devices_ended", who.id)
     flash("Every other browser is signed out.", "ok")
     return see_other(url_for("devices.index"))
 
@@ -53,6 +55,7 @@ def set_password() -> Response:
     user = users.get(who.id)
     assert user is not None
     auth.sign_in(user)
+    auth.audit_as(user, None, "user.password_changed", user.id)
     flash("Your password is changed, and every other browser is signed out.", "ok")
     return see_other(url_for("devices.index"))
 

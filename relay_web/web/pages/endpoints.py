@@ -1,19 +1,25 @@
 """Endpoints: the list, one endpoint, and what a person does with it."""
 
+from datetime import timedelta
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from flask import Response, flash, g, request, session
 
 from relay_web.domain.delivery import TERMINAL, State, delivery_id
 from relay_web.domain.endpoint import Endpoint, EndpointState
 from relay_web.domain.event_type import check_type
+from relay_web.domain.explanations import Explanation
+from relay_web.domain.target import readable_host
 from relay_web.engine.trial import TEST_TYPE, send_test
 from relay_web.errors import Conflict, Invalid
-from relay_web.store.timeline import Filters
+from relay_web.store.filtering import Filters
+from relay_web.store.overview import Problem
 from relay_web.web import chart
 from relay_web.web.pages import actor, allow, audited, team_area
 from relay_web.web.parts import parts
 from relay_web.web.render import address, fragment, now, page, page_or_part, see_other, wants_part
+from relay_web.web.telling import explained
 
 bp = team_area("endpoints", "/endpoints")
 
@@ -53,7 +59,15 @@ def show(endpoint_id: str) -> Response:
     if session.get(SHOW_ONCE) == found.id and not wants_part():
         session.pop(SHOW_ONCE)
         secret = parts().vault.open(found.id, found.secrets[0].sealed)
-    pieces = {"live": ("endpoint_live", "endpoint_state", "endpoint_numbers", "endpoint_recent")}
+    pieces = {
+        "live": (
+            "endpoint_live",
+            "endpoint_state",
+            "endpoint_problems",
+            "endpoint_numbers",
+            "endpoint_recent",
+        )
+    }
     return page_or_part("endpoint", pieces, secret=secret, **_context(found))
 
 
@@ -148,8 +162,10 @@ def _context(endpoint: Endpoint) -> dict[str, Any]:
     schedule = endpoint.retry_schedule
     return {
         "endpoint": endpoint,
+        "read_as": _read_as(endpoint.url),
         "health": store.health.of(g.team.id, [endpoint.id])[endpoint.id],
         "rows": rows,
+        "problems": _problems(endpoint),
         "chart": chart.draw(
             store.rollups.endpoints(g.team.id, since=chart.first_hour(now()), endpoint=endpoint.id),
             now(),
@@ -160,6 +176,18 @@ def _context(endpoint: Endpoint) -> dict[str, Any]:
         "test_type": _fitting_type(endpoint),
         "paused": endpoint.state is not EndpointState.ACTIVE,
     }
+
+
+def _read_as(url: str) -> str:
+    """The host as people write it, where that is not how it is stored (reliability B48)."""
+    host = urlsplit(url).hostname or ""
+    return "" if readable_host(host) == host else readable_host(host)
+
+
+def _problems(endpoint: Endpoint) -> list[tuple[Problem, Endpoint, Explanation]]:
+    since = now() - timedelta(hours=24)
+    found = parts().store.overview.problems(g.team.id, since=since, endpoint=endpoint.id)
+    return [(problem, endpoint, explained(problem, endpoint)) for problem in found]
 
 
 def _fitting_type(endpoint: Endpoint) -> str:

@@ -57,13 +57,14 @@ def sign_up() -> Response:
     values, errors = collect(checks)
     if not errors:
         try:
-            user, _ = parts().store.accounts.sign_up(
+            user, team = parts().store.accounts.sign_up(
                 values["email"], auth.hashed(values["password"]), values["team"]
             )
         except Conflict as refused:
             errors[refused.field or "team"] = refused.message
         else:
             auth.sign_in(user)
+            auth.audit_as(user, team.id, "team.made", team.id, name=team.name)
             return see_other("/")
     shown = {name: typed(name) for name in ("email", "team")}
     return page("signup", status=422, values=shown, errors=errors, asks_token=asks_token)

@@ -2,18 +2,14 @@
 
 from datetime import timedelta
 from typing import Final
-from urllib.parse import urlsplit
 
 from flask import Response, g
 
-from relay_web.domain.causes import Cause
-from relay_web.domain.endpoint import Endpoint
-from relay_web.domain.explanations import Explanation, explain
-from relay_web.store.overview import Problem
 from relay_web.web import chart
 from relay_web.web.pages import team_area
 from relay_web.web.parts import parts
 from relay_web.web.render import now, page_or_part
+from relay_web.web.telling import explained
 
 bp = team_area("overview", "")
 
@@ -26,7 +22,7 @@ def index() -> Response:
     store, since = parts().store, now() - timedelta(hours=24)
     endpoints = {one.id: one for one in store.endpoints.for_team_active(g.team.id)}
     problems = [
-        (problem, endpoints[problem.endpoint], _explained(problem, endpoints[problem.endpoint]))
+        (problem, endpoints[problem.endpoint], explained(problem, endpoints[problem.endpoint]))
         for problem in store.overview.problems(g.team.id, since=since)
         if problem.endpoint in endpoints
     ]
@@ -46,8 +42,3 @@ def index() -> Response:
         chart=chart.draw(store.rollups.endpoints(g.team.id, since=chart.first_hour(now())), now()),
         pace=PACE,
     )
-
-
-def _explained(problem: Problem, endpoint: Endpoint) -> Explanation:
-    host = urlsplit(endpoint.url).hostname or endpoint.name
-    return explain(Cause(problem.cause), host=host, status=problem.status)

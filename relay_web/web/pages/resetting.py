@@ -69,6 +69,8 @@ def reset(token: str) -> Response:
         return _reset(token, {})
     assert ticket.user is not None
     accounts.users.set_password(ticket.user, hashed)
+    if (user := accounts.users.get(ticket.user)) is not None:
+        auth.audit_as(user, None, "user.password_reset", user.id)
     flash("Your password is set. Sign in with it.", "ok")
     return see_other(url_for("account.sign_in_page"))
 

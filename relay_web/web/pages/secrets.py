@@ -60,6 +60,20 @@ def rotate(endpoint_id: str) -> Response:
     return see_other(address("endpoints.show", endpoint_id=endpoint_id) + "#secret")
 
 
+@bp.post("/<endpoint_id>/secrets/<secret_id>/end")
+def end(endpoint_id: str, secret_id: str) -> Response:
+    """An old secret stops signing before its time."""
+    allow("secrets")
+    found = parts().store.endpoints.end_secret(g.team.id, endpoint_id, secret_id)
+    audited("endpoint.secret_ended", endpoint_id)
+    if wants_part():
+        heard = "The old secret has stopped."
+        kept = found.live_secrets(now())
+        return fragment("secret", "say", heard=heard, endpoint=found, live_secrets=kept)
+    flash("The old secret has stopped.", "ok")
+    return see_other(address("endpoints.show", endpoint_id=endpoint_id) + "#secret")
+
+
 def _confirmed() -> str:
     """Empty once the person's password is fresh; else the sentence that asks for it."""
     if auth.is_confirmed():

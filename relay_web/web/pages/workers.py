@@ -5,10 +5,10 @@ from typing import Final
 from flask import Response, g
 
 from relay_web.domain.delivery import Word
-from relay_web.store.timeline import Filters
+from relay_web.store.filtering import Filters
 from relay_web.web.pages import team_area
 from relay_web.web.parts import parts
-from relay_web.web.render import now, page_or_part
+from relay_web.web.render import address, fragment, now, page_or_part, see_other, wants_part
 
 bp = team_area("workers", "/workers")
 
@@ -42,3 +42,13 @@ def index() -> Response:
         oldest=store.overview.figures(g.team.id, since=now()).oldest_waiting,
         pace=PACE,
     )
+
+
+@bp.get("/missing")
+def missing() -> Response:
+    """The banner that no worker beats asks this: 204 while that is so, then what takes it away."""
+    if not wants_part():
+        return see_other(address("workers.index"))
+    if parts().store.workers.live() == 0:
+        return Response(status=204)
+    return fragment("no_workers", status=286)

@@ -1,3 +1,3 @@
-"""Relay: webhook delivery for teams. This module imports nothing, so that entry points can patch first."""
+"""Relay: webhook delivery for teams. Imports nothing, so that entry points can patch first."""
 
 __version__ = "0.1.0"

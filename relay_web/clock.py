@@ -1,4 +1,4 @@
-"""Time and identity. Ids are time-ordered: eight base-62 digits of milliseconds, then twelve random ones."""
+"""Time and identity. Ids are time-ordered: 8 base-62 digits of time, then 12 random ones."""
 
 import secrets
 import time
@@ -19,7 +19,7 @@ def utcnow() -> datetime:
 
 
 def new_id(prefix: str) -> str:
-    """A fresh id such as `msg_0VkT3aBc…`: prefix, underscore, 20 base-62 digits; sorts by creation time."""
+    """A fresh id such as `msg_0VkT3aBc…`: prefix and 20 base-62 digits; sorts by creation."""
     millis = time.time_ns() // 1_000_000
     return f"{prefix}_{base62(millis, 8)}{base62(secrets.randbelow(_RANDOM_SPAN), _RANDOM_DIGITS)}"
 

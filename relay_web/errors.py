@@ -1,4 +1,4 @@
-"""Everything Relay raises on purpose. The class carries the HTTP status; the message says what to do.
+"""Everything Relay raises on purpose. The class has the HTTP status; the message says what to do.
 
 RelayError
 ├── BadSetting        a setting that cannot work (exit code 78)

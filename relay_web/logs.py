@@ -34,7 +34,7 @@ _SECRETS: Final = (
     (re.compile(r"\b(Bearer|Basic) +[^\s\"',]+", re.IGNORECASE), r"\1 ***"),
     (re.compile(r"\b([a-z][a-z0-9+.-]*://)[^\s/@\"']+@", re.IGNORECASE), r"\1***@"),
     # A one-time link is worth as much as a password until it is used.
-    (re.compile(r"(/(?:invites|reset)/)[A-Za-z0-9_-]{8,}"), r"\1***"),
+    (re.compile(r"(/(?:invites|reset|confirm)/)[A-Za-z0-9_-]{8,}"), r"\1***"),
     # An endpoint's query often holds a token of the receiver's.
     (re.compile(r"\b(https?://[^\s?\"']+)\?[^\s\"']+", re.IGNORECASE), r"\1?***"),
 )

@@ -25,11 +25,18 @@
     if (element.textContent !== text) element.textContent = text;
   }
 
+  // Lists show distances; `t` shows the moments behind them instead, and back.
+  let absolute = false;
+
   function tick() {
     for (const it of all("[data-until]")) {
       tell(it, span(Math.max(0, Math.round((Date.parse(it.dataset.until) - now()) / 1000)), 2));
     }
     for (const it of all("[data-ago]")) {
+      if (absolute && it.title) {
+        tell(it, it.title);
+        continue;
+      }
       const past = Math.round((now() - Date.parse(it.dateTime)) / 1000);
       const words = span(Math.abs(past), 1);
       tell(it, Math.abs(past) < 1 ? "just now" : past > 0 ? `${words} ago` : `in ${words}`);
@@ -283,6 +290,9 @@
       all("table[data-rows] tbody tr")[row]?.querySelector('input[type="checkbox"]')?.click();
     } else if (key === "r" && $("retry")) {
       $("retry").focus();
+    } else if (key === "t") {
+      absolute = !absolute;
+      tick();
     } else if (key === "p" && $("live-pause")) {
       $("live-pause").click();
     }

@@ -1,7 +1,7 @@
 """Which headers a team may add to its own deliveries, and which of them hold credentials.
 
-A credential is sealed where it is stored and masked wherever it is shown; one rule, `is_credential`,
-decides both.
+A credential is sealed where it is stored and masked wherever it is shown; `is_credential` decides
+both.
 """
 
 import re
@@ -93,7 +93,7 @@ def is_credential(name: str) -> bool:
 def sealed(
     headers: Headers, seal: Callable[[str], bytes], kept: StoredHeaders = ()
 ) -> StoredHeaders:
-    """The headers as they are stored; a value that came back as the mask stays the one in `kept`."""
+    """The headers as they are stored; one that came back as the mask stays the one in `kept`."""
     before = {name.lower(): value for name, value in kept}
 
     def stored(name: str, value: str) -> str | bytes:
@@ -105,7 +105,7 @@ def sealed(
 
 
 def opened(headers: StoredHeaders, unseal: Callable[[bytes], str]) -> Headers:
-    """The headers as they are sent; raises whatever `unseal` does for a ciphertext it cannot read."""
+    """The headers as they are sent; raises what `unseal` does for a ciphertext it cannot read."""
     return tuple(
         (name, unseal(value) if isinstance(value, bytes) else value) for name, value in headers
     )

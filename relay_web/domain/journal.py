@@ -12,6 +12,7 @@ from typing import Any
 
 from relay_web.domain.causes import Cause
 from relay_web.domain.delivery import Delivery, Lost, State
+from relay_web.domain.lateness import by_then
 
 Doc = dict[str, Any]
 
@@ -105,8 +106,8 @@ def journal(
     ]
     lost = {(loss.token, loss.lease_id): loss for loss in delivery.lost}
     for attempt in attempts:
-        loss = lost.get((attempt.token, attempt.lease_id))
-        lines += _told(attempt, loss, delivery)
+        late = by_then(lost.get((attempt.token, attempt.lease_id)), delivery, attempts)
+        lines += _told(attempt, delivery, late)
     told = {(attempt.token, attempt.lease_id) for attempt in attempts}
     for key, loss in lost.items():
         lines += _ended(loss, silent=key not in told)
@@ -115,19 +116,18 @@ def journal(
     return sorted(lines, key=lambda line: (line.at, _RANK[line.kind]))
 
 
-def _told(attempt: Attempt, loss: Lost | None, delivery: Delivery) -> Iterator[JournalEntry]:
+def _told(attempt: Attempt, delivery: Delivery, late: str) -> Iterator[JournalEntry]:
     common: dict[str, Any] = {"token": attempt.token, "worker": attempt.worker}
     yield _lease(attempt.granted_at, attempt.worker, attempt.token)
-    if loss is not None:
+    if late:
         yield JournalEntry(
             at=attempt.ended_at,
             kind=Entry.FENCED,
             title="Late result fenced off",
             detail=(
                 f"{attempt.worker} reported {attempt.reason} after {_span(attempt.ms)} with token "
-                f"{attempt.token}; its lease had ended ({loss.why}), so this was not recorded as "
-                "the outcome. The endpoint may have received the request more than once; every "
-                f"request carried webhook-id {delivery.webhook_id}."
+                f"{attempt.token}; {late}, so this was not recorded as the outcome. The endpoint "
+                f"may have got it twice; every request carried webhook-id {delivery.webhook_id}."
             ),
             attempt=attempt,
             **common,

@@ -97,16 +97,23 @@ def start(store: Store, wish: Wish, *, action_id: str, by: str) -> BulkJob:
         skipped[LeftOut.DELIVERED] = arrived
     return store.bulk_jobs.start(
         seen.wish, action_id=action_id, by=by,
-        matched=seen.matched, at_least=seen.at_least, skipped=skipped,
+        matched=seen.matched, at_least=seen.at_least, skipped=skipped, now=store.now(),
     )  # fmt: skip
 
 
 def _count(store: Store, wish: Wish) -> tuple[Look, bool]:
-    """Everything from the start, up to `COUNTED`; whether there is more."""
-    source = source_of(store, wish)
-    first = source.look(after="", limit=COUNTED)
-    more = first.matched == COUNTED and source.look(after=first.last, limit=1).last
-    return first, bool(more)
+    """Everything from the start, up to about `COUNTED`; whether there is more."""
+    source, last = source_of(store, wish), ""
+    ready: list[Item] = []
+    passed = Counter[LeftOut]()
+    while len(ready) + passed.total() < COUNTED:
+        page = source.look(after=last, limit=COUNTED)
+        if not page.last:
+            return Look(ready, passed), False
+        ready += page.ready
+        passed += page.left_out
+        last = page.last
+    return Look(ready, passed), bool(source.look(after=last, limit=1).last)
 
 
 def _shares(store: Store, wish: Wish, ready: Sequence[Item]) -> list[EndpointShare]:

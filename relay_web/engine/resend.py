@@ -1,8 +1,10 @@
-"""Sending one event again, to everybody who did not get it."""
+"""Sending one event again, to everybody who did not get it, or to one who was not asked to."""
 
 from dataclasses import dataclass
 
 from relay_web.domain.bulk import UNDELIVERED, left_out
+from relay_web.domain.delivery import delivery_id
+from relay_web.engine.intake import Intake
 from relay_web.errors import Conflict, NotFound
 from relay_web.store import Store
 
@@ -39,3 +41,20 @@ def replay(store: Store, team: str, event_id: str, *, action_id: str, by: str) -
     for endpoint in {row.delivery.endpoint for row in rows}:
         store.endpoint_pace.warm(endpoint)
     return Resent(len(rows), tuple(done))
+
+
+def send_to(store: Store, intake: Intake, team: str, event_id: str, endpoint_id: str) -> str:
+    """Send one event to an endpoint that it did not go to; the id of the new delivery.
+
+    Asked twice, there is one delivery: its id follows from the two. Raises `NotFound`, and
+    `Conflict` where the endpoint holds or retention has reached the event.
+    """
+    event = store.events.get(team, event_id)
+    endpoint = store.endpoints.get(team, endpoint_id)
+    if endpoint.state.holds:
+        raise Conflict(f"{endpoint.name} is {endpoint.state.value}; resume it first.")
+    # Before the delivery exists: retention must not take an event that is about to be used.
+    if not store.events.keep([event["_id"]]):
+        raise Conflict("The payload was removed by the retention rule; there is nothing to send.")
+    intake.finish([event | {"targets": [endpoint.id], "trigger": "recover"}])
+    return delivery_id(event["_id"], endpoint.id)

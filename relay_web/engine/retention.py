@@ -58,6 +58,9 @@ class Retention:
             gevent.sleep((time.monotonic() - began) * _REST)
         if removed:
             log.info("retention.removed", events=removed)
+        for team in self._store.leavings.teams():
+            if self._store.leavings.erase(team):
+                log.info("retention.team_erased", team=team)
         return removed
 
     def _sweep(self, events: Sequence[str], now: datetime) -> int:

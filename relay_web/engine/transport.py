@@ -194,4 +194,4 @@ def _target_of(request: PreparedRequest, policy: EgressPolicy) -> Target:
 
 def _timed_out(trace: Trace) -> SendFailed:
     cause, doing = _TIMEOUT_CAUSES[trace.phase or Phase.DNS]
-    return SendFailed(cause, f"out of time after {trace.elapsed:.1f} s, {doing}")
+    return SendFailed(cause, f"timed out {doing}")

@@ -23,11 +23,13 @@ from relay_web.store.deliveries import DAY, Deliveries
 from relay_web.store.endpoint_health import EndpointHealth
 from relay_web.store.endpoint_pace import EndpointPace
 from relay_web.store.endpoints import Endpoints
+from relay_web.store.event_lists import EventLists
 from relay_web.store.event_types import EventTypes
 from relay_web.store.events import Events
 from relay_web.store.faults import database_errors
 from relay_web.store.figures import Figures
 from relay_web.store.lanes import Lanes
+from relay_web.store.leavings import Leavings
 from relay_web.store.outages import Outages
 from relay_web.store.overview import Overview
 from relay_web.store.rollups import Rollups
@@ -62,9 +64,11 @@ class Store:
         self.endpoint_pace = EndpointPace(self.db)
         self.health = EndpointHealth(self.db)
         self.events = Events(self.db, retention=retention_days * DAY)
+        self.event_lists = EventLists(self.db)
         self.event_types = EventTypes(self.db)
         self.figures = Figures(self.db)
         self.lanes = Lanes(self.db)
+        self.leavings = Leavings(self.db)
         self.outages = Outages(self.db)
         self.rollups = Rollups(self.db)
         self.sealed = Sealed(self.db)

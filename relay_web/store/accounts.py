@@ -18,7 +18,7 @@ from relay_web.domain.roles import Scope
 from relay_web.errors import Conflict
 from relay_web.store.api_keys import ApiKeys, key_from
 from relay_web.store.teams import Team, Teams
-from relay_web.store.tickets import INVITE_LIFE, RESET_LIFE, Tickets
+from relay_web.store.tickets import INVITE_LIFE, RESET_LIFE, SIGNUP_LIFE, Tickets
 from relay_web.store.users import Sessions, User, Users
 
 Doc = dict[str, Any]
@@ -42,6 +42,7 @@ class Accounts:
         self.keys = ApiKeys(db)
         self.invites = Tickets(db, "invites", INVITE_LIFE)
         self.resets = Tickets(db, "resets", RESET_LIFE)
+        self.signups = Tickets(db, "signups", SIGNUP_LIFE)
 
     def sign_up(self, email: str, password_hash: str, team: str) -> tuple[User, Team]:
         """A new user who owns a new team; raises `Conflict` where the address is taken.

@@ -16,6 +16,7 @@ from pymongo.errors import DuplicateKeyError
 
 from relay_web.clock import new_id
 from relay_web.domain.bulk import JobState, Kind, LeftOut
+from relay_web.domain.causes import CodeClass
 from relay_web.domain.delivery import Word
 from relay_web.errors import NotFound
 from relay_web.store import moves
@@ -105,6 +106,7 @@ class BulkJobs:
         matched: int,
         at_least: bool,
         skipped: Mapping[LeftOut, int],
+        now: datetime,
     ) -> BulkJob:
         """A running job; with an `action_id` used before in this team, the job that it started.
 
@@ -125,8 +127,8 @@ class BulkJobs:
             "skipped": dict(skipped),
             "position": "",
             "rev": 0,
-            "created_at": wish.as_of,
-            "lease_until": wish.as_of,
+            "created_at": now,
+            "lease_until": now,
         }
         try:
             self._docs.insert_one(job)
@@ -222,4 +224,5 @@ def _stored(filters: Filters) -> Doc:
 
 def _filters(doc: Doc) -> Filters:
     words = frozenset(map(Word, doc.get("words", ())))
-    return Filters(**doc | {"words": words, "ids": tuple(doc.get("ids", ()))})
+    code = CodeClass(doc["code"]) if "code" in doc else None
+    return Filters(**doc | {"words": words, "ids": tuple(doc.get("ids", ())), "code": code})

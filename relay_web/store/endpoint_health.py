@@ -17,6 +17,8 @@ Doc = dict[str, Any]
 RECENT: Final = 24
 #: Waiting deliveries are counted no further than this.
 WAITING_COUNTED: Final = 1000
+#: For one endpoint alone, further.
+HELD_COUNTED: Final = 10_000
 _FIELDS: Final = {"state": True, "tries": True, "last": True, "created_at": True}
 
 
@@ -64,6 +66,14 @@ class Health:
         return began
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What waits for one endpoint: how many (capped), and when the longest due was accepted."""
+
+    count: int
+    oldest: datetime | None
+
+
 class EndpointHealth:
     """Read side of the endpoints' pages. One short indexed read for each endpoint asked about."""
 
@@ -73,6 +83,16 @@ class EndpointHealth:
     @database_errors()
     def of(self, team: str, endpoints: Iterable[str]) -> dict[str, Health]:
         return {endpoint: self._one(team, endpoint) for endpoint in endpoints}
+
+    @database_errors()
+    def waiting(self, team: str, endpoint: str) -> Waiting:
+        """Two reads of the endpoint's lane."""
+        lane = {"lane": endpoint}
+        head = self._docs.find_one(
+            lane | {"team": team}, {"created_at": True}, sort=[("due_at", 1)]
+        )
+        count = self._docs.count_documents(lane, limit=HELD_COUNTED + 1) if head else 0
+        return Waiting(count, head["created_at"] if head else None)
 
     def _one(self, team: str, endpoint: str) -> Health:
         newest = (

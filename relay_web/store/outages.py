@@ -71,6 +71,4 @@ class Outages:
     @database_errors()
     def _lasting(self, since: Doc) -> list[Outage]:
         found = self._docs.find({"state": "active", "deleted_at": None, **since})
-        return [
-            Outage(doc["_id"], doc["team"], doc["name"], doc["failing_since"]) for doc in found
-        ]
+        return [Outage(doc["_id"], doc["team"], doc["name"], doc["failing_since"]) for doc in found]

@@ -75,17 +75,16 @@ class Overview:
         )
 
     @database_errors()
-    def problems(
-        self, team: str, *, since: datetime, endpoint: str | None = None
-    ) -> list[Problem]:
+    def problems(self, team: str, *, since: datetime, endpoint: str | None = None) -> list[Problem]:
         """Failures grouped by endpoint and cause, the largest first; of one endpoint, or of all."""
         only = {"endpoint": endpoint} if endpoint is not None else {}
         start = f"dlv_{base62(int(since.timestamp() * 1000), 8)}"
         found: list[Doc] = []
         for state, more in ((State.FAILED, {}), (State.PENDING, {"tries": {"$gt": 0}})):
+            wanted = {"team": team, "state": state, "_id": {"$gte": start}, **only, **more}
             found += self._docs.aggregate(
                 [
-                    {"$match": {"team": team, "state": state, "_id": {"$gte": start}, **only, **more}},
+                    {"$match": wanted},
                     {"$sort": {"_id": DESCENDING}},
                     {"$limit": LOOKED_AT},
                     {"$group": {
@@ -139,9 +138,15 @@ def _joined(groups: Sequence[Doc]) -> list[Problem]:
             continue
         waiting = group["count"] if group["state"] == State.PENDING else 0
         new = Problem(
-            endpoint, cause, group["status"], group["count"], waiting, group["first"], group["last"],
-            f"{group['newest']}:{group['token']}",
-        )  # fmt: skip
+            endpoint=endpoint,
+            cause=cause,
+            status=group["status"],
+            count=group["count"],
+            waiting=waiting,
+            first=group["first"],
+            last=group["last"],
+            attempt=f"{group['newest']}:{group['token']}",
+        )
         old = found.get((endpoint, cause))
         if old is not None:
             new = replace(

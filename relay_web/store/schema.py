@@ -107,6 +107,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
     "events": Shape(
         indexes=(
             _index("team", "_id"),
+            _index("team", "type", "_id"),
+            # Events that nobody subscribed to.
+            _index("team", "_id", name="team_unmatched", partialFilterExpression={"targets": []}),
             _index("team", "idempotency_key", unique=True, **_present("idempotency_key")),
             _index("team", "public_id", unique=True, **_present("public_id")),
             _index("fanout", partialFilterExpression={"fanout": "pending"}),
@@ -148,7 +151,9 @@ SHAPES: Final[Mapping[str, Shape]] = {
             _index("expire_at", expireAfterSeconds=0),
         ),
     ),
-    "teams": Shape(indexes=(_index("slugs", unique=True), _index("owners"))),
+    "teams": Shape(
+        indexes=(_index("slugs", unique=True), _index("owners"), _index("deleted_at", sparse=True))
+    ),
     "memberships": Shape(indexes=(_index("user"), _index("team"))),
     "api_keys": Shape(indexes=(_index("digest", unique=True), _index("team", "_id"))),
     "invites": Shape(
@@ -159,6 +164,13 @@ SHAPES: Final[Mapping[str, Shape]] = {
         ),
     ),
     "resets": Shape(indexes=(_index("digest", unique=True), _index("user"))),
+    "signups": Shape(
+        indexes=(
+            _index("digest", unique=True),
+            _index("email"),
+            _index("expires_at", expireAfterSeconds=0),
+        ),
+    ),
     "throttle": Shape(indexes=(_index("expire_at", expireAfterSeconds=0),)),
     "audit": Shape(indexes=(_index("team", "_id"), _index("team", "target", "_id"))),
 }

@@ -1,4 +1,4 @@
-"""One-time links: invitations to a team and password resets.
+"""One-time links: invitations to a team, password resets, sign-ups to be confirmed.
 
 A link holds 32 random bytes, the database their hash. GET shows a ticket, POST uses it up by one
 guarded update, so mail scanners spend nothing and twenty clicks at once are one use.
@@ -6,7 +6,7 @@ guarded update, so mail scanners spend nothing and twenty clicks at once are one
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
@@ -24,6 +24,7 @@ Doc = dict[str, Any]
 
 INVITE_LIFE: Final = timedelta(days=7)
 RESET_LIFE: Final = timedelta(hours=1)
+SIGNUP_LIFE: Final = timedelta(days=1)
 
 
 class TicketState(StrEnum):
@@ -42,7 +43,7 @@ _CLOSED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """An invitation (`team`, `role`, `by` set) or a password reset (`user` set)."""
+    """An invitation (`team`, `role`, `by`), a password reset (`user`), or a sign-up (the rest)."""
 
     id: str
     email: str
@@ -53,10 +54,12 @@ class Ticket:
     created_at: datetime
     expires_at: datetime
     state: TicketState
+    password_hash: str | None = field(default=None, repr=False)
+    team_name: str | None = None
 
 
 class Tickets:
-    """The `invites` collection (or `resets`: the same rules, another life)."""
+    """The `invites` collection (or `resets`, `signups`: the same rules, another life)."""
 
     def __init__(self, db: Database[Doc], name: str, life: timedelta) -> None:
         self._docs = db[name]
@@ -77,6 +80,11 @@ class Tickets:
         """A link to choose a new password; earlier ones of the same user end."""
         self._docs.update_many({"user": user, "open": True}, _closing(TicketState.WITHDRAWN))
         return self._issue({"user": user, "email": email})
+
+    def sign_up(self, *, email: str, password_hash: str, team: str) -> tuple[Ticket, str]:
+        """A link that makes an account and a team of that name; earlier ones of the address end."""
+        self._docs.update_many({"email": email, "open": True}, _closing(TicketState.WITHDRAWN))
+        return self._issue({"email": email, "password_hash": password_hash, "team_name": team})
 
     @database_errors()
     def find(self, token: str) -> Ticket:
@@ -161,4 +169,6 @@ def _ticket(doc: Doc) -> Ticket:
         created_at=doc["created_at"],
         expires_at=doc["expires_at"],
         state=state,
+        password_hash=doc.get("password_hash"),
+        team_name=doc.get("team_name"),
     )

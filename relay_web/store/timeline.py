@@ -68,10 +68,10 @@ class Timeline:
         """
         endpoints = self._endpoints(team)
         query = query_of(self._db, team, filters, endpoints)
-        if (text := after or before) is not None:
-            past = {"$lt" if after else "$gt": position(_LISTING, team, text)}
+        if (text := before if after is None else after) is not None:
+            past = {"$gt" if after is None else "$lt": position(_LISTING, team, text)}
             query = narrowed(query, {"_id": past})
-        order = ASCENDING if before and not after else DESCENDING
+        order = DESCENDING if before is None or after is not None else ASCENDING
         docs = list(self._docs.find(query).sort("_id", order).limit(limit + 1))
         shown, more = docs[:limit], len(docs) > limit
         if order == ASCENDING:

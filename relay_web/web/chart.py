@@ -8,7 +8,6 @@ from typing import Final
 
 from relay_web.store.rollups import Hour, quantile
 
-HOURS: Final = 24
 #: Height of the plot in px; the template draws with it.
 HEIGHT: Final = 88
 #: A count that is not zero is never lower than this (px), so that one failure shows.
@@ -18,8 +17,33 @@ LISTED: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """How far back a chart goes, in how many bars; every how many of them one is labelled."""
+
+    key: str
+    words: str
+    bars: int
+    step: timedelta
+    labelled: int
+    by_day: bool = False
+
+
+#: Sums are hourly, so the last hour is the present one and the one before.
+SPANS: Final[Mapping[str, Span]] = {
+    span.key: span
+    for span in (
+        Span("1h", "last hour", 2, timedelta(hours=1), 1),
+        Span("24h", "last 24 hours", 24, timedelta(hours=1), 6),
+        Span("7d", "last 7 days", 28, timedelta(hours=6), 8, by_day=True),
+        Span("30d", "last 30 days", 30, timedelta(days=1), 10, by_day=True),
+    )
+}
+DAY: Final = SPANS["24h"]
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
-    """One hour. `x` and `width` in percent, heights in px."""
+    """One step from `hour` on. `x` and `width` in percent, heights in px."""
 
     hour: datetime
     arrived: int
@@ -46,8 +70,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The last 24 hours, the present one included."""
+    """The sums of a span, the present hour included."""
 
+    span: Span
     bars: tuple[Bar, ...]
     arrived: int
     trouble: int
@@ -65,25 +90,32 @@ class Chart:
         return self.arrived / total * 100 if total else None
 
 
-def first_hour(now: datetime) -> datetime:
-    """Where a chart that ends now begins."""
-    return now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
+def span_named(key: str | None) -> Span:
+    """The span of that name in an address; a day for any other."""
+    return SPANS.get(key or "", DAY)
 
 
-def draw(hours: Sequence[Hour], now: datetime) -> Chart:
-    """Sums of any number of endpoints, laid out hour by hour."""
-    start = first_hour(now)
-    sums: dict[datetime, Counter[str]] = {}
+def first_hour(now: datetime, span: Span = DAY) -> datetime:
+    """Where a chart that ends with the present hour begins."""
+    ends = now.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
+    return ends - span.bars * span.step
+
+
+def draw(hours: Sequence[Hour], now: datetime, span: Span = DAY) -> Chart:
+    """Sums of any number of endpoints, laid out step by step."""
+    start = first_hour(now, span)
+    counts: list[Counter[str]] = [Counter() for _ in range(span.bars)]
     for hour in hours:
-        sums.setdefault(hour.hour, Counter()).update(hour.counts)
-    every = [start + timedelta(hours=step) for step in range(HOURS)]
-    counts = [sums.get(hour, Counter()) for hour in every]
+        if 0 <= (place := (hour.hour - start) // span.step) < span.bars:
+            counts[place].update(hour.counts)
+    every = [start + place * span.step for place in range(span.bars)]
     highest = max(max(count["delivered"] + count["errors"] for count in counts), 1)
     total: Counter[str] = sum(counts, Counter())
     worst = max(zip(counts, every, strict=True), key=lambda pair: pair[0]["errors"])
     return Chart(
+        span,
         tuple(
-            _bar(place, *pair, highest)
+            _bar(place, *pair, highest, 100 / span.bars)
             for place, pair in enumerate(zip(every, counts, strict=True))
         ),
         total["delivered"],
@@ -96,8 +128,7 @@ def draw(hours: Sequence[Hour], now: datetime) -> Chart:
     )
 
 
-def _bar(place: int, hour: datetime, count: Mapping[str, int], highest: int) -> Bar:
-    step = 100 / HOURS
+def _bar(place: int, hour: datetime, count: Mapping[str, int], highest: int, step: float) -> Bar:
     arrived, trouble = count["delivered"], count["errors"]
     return Bar(
         hour,

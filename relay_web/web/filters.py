@@ -4,11 +4,11 @@ left out with a note, never an error."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Final
+from typing import Any, Final
 
 from werkzeug.datastructures import MultiDict
 
-from relay_web.domain.causes import Cause
+from relay_web.domain.causes import Cause, CodeClass
 from relay_web.domain.delivery import Word
 from relay_web.domain.event_type import check_type
 from relay_web.errors import Invalid
@@ -24,6 +24,26 @@ PERIODS: Final[Mapping[str, tuple[str, timedelta]]] = {
 }
 #: Characters of a search that are looked for.
 LONGEST_FIND: Final = 100
+#: Classes of answers: name in the URL, words.
+CODES: Final[Mapping[str, str]] = {
+    "2xx": "2xx, delivered",
+    "3xx": "3xx, redirects",
+    "4xx": "4xx, refused",
+    "5xx": "5xx, server errors",
+    "none": "no answer",
+}
+#: Facts that a delivery has or has not, as the store's filters call them: words.
+MARKS: Final[Mapping[str, str]] = {
+    "lost": "a lease was lost or fenced off",
+    "resent": "sent again by hand or a job",
+}
+#: Views of the list that people come back to: words, query.
+VIEWS: Final[Sequence[tuple[str, tuple[tuple[str, str], ...]]]] = (
+    ("All", ()),
+    ("Undelivered", (("state", "cancelled"), ("state", "failed"), ("state", "held"))),
+    ("Waiting", (("state", "held"), ("state", "queued"), ("state", "retrying"))),
+    ("Lease lost or fenced", (("lost", "1"),)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,40 +72,47 @@ class Asked:
     def value(self, key: str) -> str:
         return next((value for name, value in self.query if name == key), "")
 
+    @property
+    def narrow(self) -> bool:
+        """Whether a filter is on that the page keeps under "More"."""
+        return any(key in ("code", "since", "until", *MARKS) for key, _ in self.query)
+
 
 def read(args: MultiDict[str, str], *, now: datetime, zone: tzinfo) -> Asked:
-    """The filters in a URL: state (several), endpoint, type, cause, job, find, period, since, until."""
-    found, query, ignored = Filters(), [], []
-    words = []
-    for text in args.getlist("state"):
-        if text in Word.__members__.values():
-            words.append(Word(text))
-            query.append(("state", text))
-        elif text:
-            ignored.append(f"state “{text[:40]}”")
-    found = replace(found, words=frozenset(words))
-    for key, check in (("endpoint", _id), ("type", check_type), ("cause", _cause), ("job", _job)):
-        if text := args.get(key, "").strip():
-            try:
-                found = replace(found, **{key: check(text)})  # type: ignore[arg-type]  # by key
-                query.append((key, text))
-            except Invalid:
-                ignored.append(f"{key} “{text[:40]}”")
-    if text := args.get("find", "").strip()[:LONGEST_FIND]:
-        found = replace(found, **_begins(text))  # type: ignore[arg-type]  # by key
-        query.append(("find", text))
+    """The filters in a URL; `state` may be there several times, any other once."""
+    found: dict[str, Any] = {}
+    query: list[tuple[str, str]] = []
+    ignored: list[str] = []
+    checks = {
+        "endpoint": _id,
+        "type": check_type,
+        "cause": Cause,
+        "code": CodeClass,
+        "job": _job,
+        "since": lambda text: _moment(text, zone),
+        "until": lambda text: _moment(text, zone),
+        **dict.fromkeys(MARKS, _yes),
+    }
     if (period := args.get("period", "")) in PERIODS:
-        found = replace(found, since=now - PERIODS[period][1])
+        found["since"] = now - PERIODS[period][1]
         query.append(("period", period))
-    for key in ("since", "until"):
-        if text := args.get(key, "").strip():
-            at = moment(text, zone)
-            if at is None:
-                ignored.append(f"{key} “{text[:40]}”")
+    for key, text in args.items(multi=True):
+        text = text.strip()
+        if not text or (key != "state" and key not in checks):
+            continue
+        try:
+            if key == "state":
+                found["words"] = found.get("words", frozenset()) | {Word(text)}
             else:
-                found = replace(found, **{key: at})  # type: ignore[arg-type]  # by key
-                query.append((key, text))
-    return Asked(found, tuple(sorted(set(query))), tuple(ignored))
+                found[key] = checks[key](text)
+        except (Invalid, ValueError):
+            ignored.append(f"{key} “{text[:40]}”")
+        else:
+            query.append((key, text))
+    if text := args.get("find", "").strip()[:LONGEST_FIND]:
+        found |= _begins(text)
+        query.append(("find", text))
+    return Asked(Filters(**found), tuple(sorted(set(query))), tuple(ignored))
 
 
 def _id(text: str) -> str:
@@ -111,10 +138,17 @@ def _job(text: str) -> str:
     return text
 
 
-def _cause(text: str) -> str:
-    if text not in Cause.__members__.values():
+def _yes(text: str) -> bool:
+    if text != "1":
         raise Invalid
-    return text
+    return True
+
+
+def _moment(text: str, zone: tzinfo) -> datetime:
+    at = moment(text, zone)
+    if at is None:
+        raise Invalid
+    return at
 
 
 def moment(text: str, zone: tzinfo) -> datetime | None:
@@ -135,6 +169,12 @@ def _said(pair: tuple[str, str], endpoints: Mapping[str, str]) -> str:
             return PERIODS[value][0]
         case "find":
             return f"begins with {value}"
+        case "code":
+            return f"answer: {CODES[value]}"
+        case "lost" | "resent":
+            return MARKS[key]
+        case "since" | "until":
+            return f"{'from' if key == 'since' else 'before'} {value.replace('T', ' ')}"
         case "job":
             return "sent again by one bulk job"
         case "cause":

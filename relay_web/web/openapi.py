@@ -135,6 +135,9 @@ def _responses(operation: Operation, references: dict[Key, Doc]) -> Doc:
     if operation.answer is not None:
         schema = references[(operation.answer, "serialization")]
         answers[str(operation.status)]["content"] = {"application/json": {"schema": schema}}
+    if operation.dry_status is not None:
+        told = {"description": "What it would do; nothing was changed."}
+        answers[str(operation.dry_status)] = answers[str(operation.status)] | told
     problem = {_PROBLEM: {"schema": references[(ProblemOut, "serialization")]}}
     known = dict(_COMMON)
     if "<" in operation.path or (operation.query and "event" in operation.query.model_fields):

@@ -21,6 +21,7 @@ from relay_web.web.words import cause_name, icon_of, tone_of
 ZONE_COOKIE = "relay-zone"
 THEME_COOKIE = "relay-theme"
 SHORTCUTS_COOKIE = "relay-shortcuts"
+ORDER_COOKIE = "relay-order"
 
 
 def wants_part() -> bool:
@@ -123,6 +124,7 @@ def register(app: Flask) -> None:
         action_id=lambda: secrets.token_hex(12),
         address=address,
         masked=payload.masked,
+        newest_first=lambda: request.cookies.get(ORDER_COOKIE) == "newest",
         now=now,
         show=payload.show,
         shortcuts_off=lambda: request.cookies.get(SHORTCUTS_COOKIE) == "off",

@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -180,18 +180,6 @@ class TrialIn(Body):
     type: EventType = "relay.test"
 
 
-class RecoverIn(Body):
-    """Send again what failed since a time, or with `missed` what was never sent.
-
-    `pace` deliveries a second are queued, by default as many as the endpoint's own limit.
-    """
-
-    since: EventTime
-    kind: Literal["failed", "missed"] = "failed"
-    pace: Rate | None = None
-    dry_run: bool = False
-
-
 class RetryIn(Body):
     """`restart` gives a finished delivery its whole retry schedule again, not one attempt."""
 
@@ -200,23 +188,6 @@ class RetryIn(Body):
 
 class CancelIn(Body):
     """Takes no fields; an empty object or no body at all."""
-
-
-class BulkIn(Body):
-    """Which deliveries to retry, by the filters of the list; without a state, the undelivered.
-
-    `pace` of them a second are queued for each endpoint, by default as many as its own limit.
-    """
-
-    state: Annotated[list[StateWord], Field(min_length=1)] | None = None
-    endpoint: str | None = None
-    type: EventType | None = None
-    cause: str | None = None
-    event: str | None = None
-    since: EventTime | None = None
-    until: EventTime | None = None
-    pace: Rate | None = None
-    dry_run: bool = False
 
 
 class EventTypeIn(Body):

@@ -10,7 +10,7 @@ from flask import Flask
 from relay_web.domain.bulk import Kind
 from relay_web.domain.roles import Role, Scope
 from relay_web.engine.bulk_preview import start
-from relay_web.engine.registration import Draft, register
+from relay_web.engine.registration import Draft, register, rotate_secret
 from relay_web.store import Store
 from relay_web.store.bulk_jobs import Wish
 from relay_web.store.filtering import Filters
@@ -47,6 +47,7 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "endpoints.create": ("endpoint.created", {"url": "http://127.0.0.1:8080/"}),
     "endpoints.delete": ("endpoint.deleted", {"name": "127.0.0.1"}),
+    "endpoints.end": ("endpoint.secret_ended", {}),
     "endpoints.pause": ("endpoint.paused", {}),
     "endpoints.resume": ("endpoint.resumed", {}),
     "endpoints.reveal": ("endpoint.secret_revealed", {}),
@@ -121,6 +122,8 @@ def ids(crew: Crew, app: Flask, store: Store, request: pytest.FixtureRequest) ->
         store, parts.vault, parts.policy, team, Draft(url="http://127.0.0.1:8080/mine")
     )
     view = request.getfixturevalue("view")
+    if view == "endpoints.end":
+        rotate_secret(store, parts.vault, team, endpoint.id)
     if view == "deliveries.as_signed_curl":
         tries = [{"status": 503, "cause": "server_error", "at": 90, "verdict": "retry"}]
         delivery = Teller(store, team).delivery(endpoint, tries=tries)
@@ -147,6 +150,7 @@ def ids(crew: Crew, app: Flask, store: Store, request: pytest.FixtureRequest) ->
         "team": crew.team.slug, "endpoint_id": endpoint.id, "delivery": delivery,
         "delivery_id": delivery, "key": key.id, "ticket": ticket.id, "token": token,
         "user": crew.users["member"].id, "session": session, "name": "their.type",
+        "secret_id": endpoint.secrets[0].id,
         "job": job, "job_id": job,
         "event_id": store.deliveries.get(team, delivery).webhook_id,
     }  # fmt: skip

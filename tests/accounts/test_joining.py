@@ -205,7 +205,7 @@ def threads_run_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         thread.join(10)
 
     with monkeypatch.context() as patch:
-        patch.setattr("relay_web.web.pages.resetting.threading.Thread.start", start)
+        patch.setattr("relay_web.web.mailing.threading.Thread.start", start)
         yield
 
 
@@ -247,3 +247,32 @@ def test_a_reset_link_sets_the_password_once_and_signs_out_everywhere(
 
 def test_without_a_mail_server_the_page_says_who_can_help(visitor: Browser) -> None:
     assert "relay bootstrap" in visitor.get("/forgot").text
+
+
+def test_signing_up_is_answered_alike_for_everybody_where_mail_can_tell_the_difference(
+    make_app: Callable[..., Flask],
+    make_user: Callable[[str], User],
+    postbox: Postbox,
+    monkeypatch: pytest.MonkeyPatch,
+    store: Store,
+) -> None:
+    """W4: without a mail server the form has to say that an address is taken."""
+    make_user("ana@example.com")
+    visitor = Browser(make_app(SMTP_URL="smtp://mail.example", RELAY_SIGNUP="open").test_client())
+    pages = []
+    with threads_run_at_once(monkeypatch):
+        for email in ("ana@example.com", "new@example.com"):
+            answer = visitor.post("/signup", {**GOOD, "email": email}, page="/signup")
+            pages.append((answer.status_code, re.sub(email + r"|data-now=\S+", "", answer.text)))
+    assert pages[0] == pages[1]
+    assert pages[0][0] == 200
+    known, new = (text for _, text in postbox.messages)
+    assert "has an account already" in known
+    assert visitor.sign_in("new@example.com").status_code == 422  # only the link makes the account
+    found = re.search(r"http://localhost(/signup/confirm/[\w-]+)", new)
+    assert found is not None
+    assert "Newcomers" in visitor.get(found.group(1)).text
+    assert store.accounts.users.by_email("new@example.com") is None
+    assert visitor.post(found.group(1), page=found.group(1)).status_code == 303
+    assert visitor.get("/t/newcomers/").status_code == 200
+    assert visitor.post(found.group(1), page="/account").status_code == 410

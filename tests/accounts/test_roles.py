@@ -29,6 +29,7 @@ LEAST = {
     "endpoints.create": Role.MEMBER,
     "endpoints.delete": Role.ADMIN,
     "endpoints.edit_page": Role.MEMBER,
+    "endpoints.end": Role.ADMIN,
     "endpoints.new": Role.MEMBER,
     "endpoints.pause": Role.MEMBER,
     "endpoints.resume": Role.MEMBER,
@@ -64,6 +65,10 @@ READING = {
     "endpoints.show",
     "endpoints.test_result",
     "events.index",
+    "export.deliveries",
+    "export.endpoints",
+    "export.events",
+    "export.workers",
     "events.payload",
     "events.show",
     "overview.index",
@@ -71,6 +76,7 @@ READING = {
     "settings.index",
     "settings.keys",
     "workers.index",
+    "workers.missing",
 }
 
 Route = tuple[str, str, str]
@@ -91,7 +97,7 @@ def at(rule: str, ids: Any, team: str = "acme") -> str:
 
 def call(browser: Browser, method: str, path: str) -> Any:
     if method == "GET":
-        return browser.get(path)
+        return browser.get(path, buffered=True)  # an answer that streams is read to its end
     return browser.post(path, page="/account")
 
 

@@ -33,7 +33,9 @@ def test_a_dry_run_counts_by_endpoint_and_cause_and_changes_nothing(
     api: Api, endpoint: dict[str, Any], deliveries: list[str], store: Store
 ) -> None:
     wish = {"endpoint": endpoint["id"], "pace": 2, "dry_run": True}
-    answer = api("POST", "/deliveries/retry", wish).json
+    told = api("POST", "/deliveries/retry", wish)
+    assert told.status_code == 200
+    answer = told.json
     assert (answer["outcome"], answer["job"]) == ("previewed", None)
     seen = answer["preview"]
     assert (seen["matched"], seen["queue"], seen["at_least"]) == (3, 3, False)
@@ -72,6 +74,7 @@ def test_the_same_idempotency_key_is_the_same_job(
 
 
 def test_nothing_that_matches_is_told_and_starts_nothing(api: Api, endpoint: Any) -> None:
+    """B89."""
     answer = api("POST", "/deliveries/retry", {"type": "nobody.sends"})
     assert (answer.status_code, answer.json["code"]) == (422, "nothing_matches")
 

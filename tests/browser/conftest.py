@@ -62,10 +62,16 @@ def site(mongo_uri: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 
 @pytest.fixture
-def scene(site: Site) -> Scene:
-    """A team worth looking at."""
+def empty(site: Site) -> Site:
+    """The site before anybody signed up."""
     site.empty()
-    return build(site.store, site.settings)
+    return site
+
+
+@pytest.fixture
+def scene(empty: Site) -> Scene:
+    """A team worth looking at."""
+    return build(empty.store, empty.settings)
 
 
 @pytest.fixture
@@ -110,6 +116,10 @@ def worker(start_worker: Callable[..., Process]) -> Process:
     return start_worker()
 
 
+#: What a browser, and htmx, say of a request that never had an answer.
+_AWAY = ("net::ERR", "htmx:sendError", "htmx:sendAbort", "htmx:afterRequest")
+
+
 @dataclass
 class Watch:
     """What a browser complained about. Refusals that a test provokes are named by their status."""
@@ -124,7 +134,8 @@ class Watch:
         told = message.text
         refused = any(f"status of {n} " in told or f"Code {n} " in told for n in self.expected)
         away = 0 in self.expected and any(
-            word in told for word in ("net::ERR", "htmx:sendError", "htmx:afterRequest")
+            word in told
+            for word in ("net::ERR", "htmx:sendError", "htmx:sendAbort", "htmx:afterRequest")
         )
         if message.type in ("error", "warning") and not refused and not away:
             self.complaints.append(f"{message.type}: {message.text}")

@@ -21,7 +21,7 @@ def send_test(page: Page, word: str) -> None:
 
 
 def fail_once(page: Page, scene: Scene, receiver: Receiver) -> None:
-    """Leaves the page on the timeline of a delivery that got 503 and waits; the next one gets 200."""
+    """Leaves the page on the timeline of a delivery that got 503; its next attempt gets 200."""
     receiver.script("/flaky", answer(503), answer(200, b'{"ok":true}'))
     register(page, scene, receiver.url("/flaky"))
     send_test(page, "retrying")

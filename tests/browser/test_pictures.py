@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import Site, Watch
 from tests.browser.scenery import Scene, beat
@@ -17,7 +17,7 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1280])
-def test_picture_of_every_page_without_overflow_or_axe_findings(
+def test_63_picture_of_every_page_without_overflow_or_axe_findings(
     site: Site,
     scene: Scene,
     browser: Browser,

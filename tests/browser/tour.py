@@ -29,6 +29,8 @@ def stops(scene: Scene) -> dict[str, str]:
         "devices": "/account/devices",
         "compare": f"{home}/deliveries/{scene.deliveries['retrying']}/compare",
         "curl": f"{home}/deliveries/{scene.deliveries['retrying']}/attempts/1/curl",
+        "attempt": f"{home}/deliveries/{scene.deliveries['retrying']}/attempts/3",
+        "docs": "/docs",
         "not-found": f"{home}/deliveries/dlv_nothing",
     }
     stories = {

@@ -292,7 +292,8 @@ def test_recovery_takes_what_failed_since_and_what_still_retries_but_not_what_fa
     since = store.now() + timedelta(milliseconds=1)
     while store.now() <= since:
         pass
-    late, waits, foreign = failed(store, endpoint), failed(store, endpoint, RETRY), failed(store, other)
+    late, waits = failed(store, endpoint), failed(store, endpoint, RETRY)
+    foreign = failed(store, other)
     wish = wish_for(
         store, kind=Kind.FAILED, endpoint=endpoint.id, failed_since=since, words=FAILED
     )  # fmt: skip

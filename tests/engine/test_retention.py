@@ -13,9 +13,9 @@ from relay_web.clock import new_id, utcnow
 from relay_web.domain.bulk import Kind
 from relay_web.domain.delivery import Delivery, State
 from relay_web.domain.policy import Verdict
+from relay_web.domain.roles import Scope
 from relay_web.engine import retention
 from relay_web.engine.bulk_source import Missed
-from relay_web.engine.intake import Intake
 from relay_web.engine.retention import Retention
 from relay_web.errors import NotFound, Unavailable
 from relay_web.store import Store
@@ -295,3 +295,26 @@ def test_a_retry_that_races_expiry_has_all_or_nothing(eager_ttl: Store) -> None:
         doc["event"] for doc in left.values()
     }
     assert store.db.events.count_documents({}) == len(revived)
+
+
+def test_of_a_deleted_team_nothing_stays_once_its_deliveries_have_gone(store: Store) -> None:
+    team, other = (store.accounts.teams.add(name, "usr_owner") for name in ("Acme", "Other"))
+    for each in (team, other):
+        store.accounts.keys.add(each.id, name="k", scopes=[Scope.READ], by="t")
+        store.event_types.add(each.id, "a.b", "", None)
+    waiting = make_delivery(store, make_endpoint(store, team.id))
+    delivery = attempted(store, waiting, Verdict.delivered(200))
+    make_endpoint(store, other.id)
+    store.accounts.teams.mark_deleted(team.id)
+
+    sweep(store)
+    assert store.db.endpoints.count_documents({"team": team.id}) == 1  # a delivery names it
+    expire(store, delivery)
+    outlive(store)
+    sweep(store)
+    for name in store.db.list_collection_names():
+        assert store.db[name].count_documents({"team": team.id}) == 0, name
+    for name in ("endpoints", "api_keys", "event_types"):
+        assert store.db[name].count_documents({"team": other.id}) == 1, name
+    assert store.accounts.teams.add("Acme", "usr_owner").slug != team.slug
+    sweep(store)

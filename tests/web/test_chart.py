@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from relay_web.store.rollups import Hour
-from relay_web.web.chart import HEIGHT, HOURS, LEAST, draw, first_hour
+from relay_web.web.chart import HEIGHT, LEAST, SPANS, draw, first_hour, span_named
 
 NOW = datetime(2026, 12, 1, 14, 30, tzinfo=UTC)
 TOP = datetime(2026, 12, 1, 14, 0, tzinfo=UTC)
@@ -15,7 +15,7 @@ def hour(back: int, key: str = "ep_1", **counts: int) -> Hour:
 
 def test_there_is_a_bar_for_each_of_the_last_24_hours_though_nothing_happened() -> None:
     chart = draw([], NOW)
-    assert len(chart.bars) == HOURS
+    assert len(chart.bars) == 24
     assert chart.bars[0].hour == first_hour(NOW) == TOP - timedelta(hours=23)
     assert chart.rate is None
     assert chart.p50 is None
@@ -45,3 +45,19 @@ def test_answers_are_listed_by_how_often_they_came() -> None:
         ("tls_expired", False, 30.0),
         ("503", True, 10.0),
     ]
+
+
+def test_a_longer_span_adds_hours_up_to_days_and_loses_none() -> None:
+    hours = [hour(back, delivered=1) for back in range(24 * 30)]
+    chart = draw(hours, NOW, SPANS["30d"])
+    assert [bar.arrived for bar in chart.bars] == [24] * 30
+    assert draw(hours, NOW, SPANS["7d"]).arrived == 7 * 24
+    assert draw(hours, NOW, SPANS["1h"]).arrived == 2
+
+
+def test_hours_before_the_span_are_left_out() -> None:
+    assert draw([hour(30, delivered=5)], NOW).arrived == 0
+
+
+def test_a_span_of_no_such_name_is_a_day() -> None:
+    assert span_named("1 year").key == span_named(None).key == "24h"

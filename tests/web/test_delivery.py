@@ -246,3 +246,18 @@ def test_an_admin_gets_a_signature_that_verifies(ana: Visitor, tell: Teller, sto
     headers["webhook-id"] = store.deliveries.get(ana.team.id, key).webhook_id
     body = words[words.index("--data-binary") + 1]
     assert Webhook(secret.group()).verify(body, headers)["type"] == "invoice.paid"
+
+
+def test_the_timeline_is_read_newest_first_by_those_who_chose_so(
+    ana: Visitor, store: Store
+) -> None:
+    key = Teller(store, ana.team.id).delivery(
+        make_endpoint(store, ana.team.id), tries=[{"at": 9, "status": 200}]
+    )
+    lines = re.compile(r'<li id="j-(\d+)"')
+    oldest_first = lines.findall(ana.get(f"/deliveries/{key}").text)
+    assert oldest_first == [str(number) for number in range(1, len(oldest_first) + 1)]
+    assert ana.post("/account", {"order": "newest"}).status_code == 303
+    assert lines.findall(ana.get(f"/deliveries/{key}").text) == oldest_first[::-1]
+    assert ana.post("/account", {"order": "$ne"}).status_code == 303
+    assert lines.findall(ana.get(f"/deliveries/{key}").text) == oldest_first

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,11 +53,16 @@ def test_no_template_holds_an_inline_script_or_style(app: Flask) -> None:
         assert "<script>" not in text, path
 
 
-def test_an_unsafe_request_without_a_token_is_refused_and_changes_nothing(ana: Visitor) -> None:
+def test_an_unsafe_request_without_a_token_is_refused_and_changes_nothing(
+    ana: Visitor, visit: Callable[..., Visitor]
+) -> None:
     """B69."""
-    answer = ana.client.post(f"{ana.home}/endpoints", data={"url": "http://127.0.0.1/"})
-    assert answer.status_code == 403
-    assert "older than your session" in answer.text
+    other = visit("Elsewhere").token()
+    for token in ({}, {"csrf_token": "old"}, {"csrf_token": other}, {"csrf_token": ""}):
+        form = {"url": "http://127.0.0.1/", **token}
+        answer = ana.client.post(f"{ana.home}/endpoints", data=form)
+        assert answer.status_code == 403
+        assert "older than your session" in answer.text
 
 
 @pytest.mark.parametrize(

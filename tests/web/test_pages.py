@@ -132,7 +132,7 @@ def test_a_poll_of_an_unchanged_list_answers_204_and_names_what_is_new(
     tell = Teller(store, ana.team.id)
     tell.delivery(endpoint, ago=10, tries=[{"at": 9, "status": 200}])
     page = ana.get("/deliveries").text
-    url = page.split('hx-get="')[1].split('"')[0].replace("&amp;", "&")
+    url = page.split('id="live"')[1].split('hx-get="')[1].split('"')[0].replace("&amp;", "&")
     assert ana.part(url, "live").status_code == 204
     tell.delivery(endpoint, ago=1, state=State.PENDING)
     changed = ana.part(url, "live")

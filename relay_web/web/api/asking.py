@@ -3,7 +3,8 @@
 from relay_web.domain.delivery import Word
 from relay_web.store.filtering import Filters
 from relay_web.web.api.operations import Call
-from relay_web.web.schemas import BulkIn, DeliveriesQuery
+from relay_web.web.bulk_schemas import BulkIn
+from relay_web.web.schemas import DeliveriesQuery
 from relay_web.web.times_range import time_range
 
 

@@ -11,12 +11,13 @@ from relay_web.store.filtering import Filters
 from relay_web.web.api.asking import filters_of
 from relay_web.web.api.operations import Call, operation
 from relay_web.web.bulk_answers import BulkOut, JobOut, job_out, preview_out
-from relay_web.web.schemas import BulkIn, RecoverIn, parse_time
+from relay_web.web.bulk_schemas import BulkIn, RecoverIn
+from relay_web.web.schemas import parse_time
 
 
 @operation(
     "POST", "/deliveries/retry", deed=Deed.OPERATE, body=BulkIn, answer=BulkOut, status=202,
-    idempotent=True,
+    dry_status=200, idempotent=True,
 )  # fmt: skip
 def retry_deliveries(call: Call) -> BulkOut:
     """Send every delivery that matches again; without a state, the failed and cancelled ones."""
@@ -34,7 +35,7 @@ def retry_deliveries(call: Call) -> BulkOut:
 
 @operation(
     "POST", "/endpoints/<endpoint_id>/recover", deed=Deed.OPERATE, body=RecoverIn, answer=BulkOut,
-    status=202, idempotent=True,
+    status=202, dry_status=200, idempotent=True,
 )  # fmt: skip
 def recover_endpoint(call: Call, endpoint_id: str) -> BulkOut:
     """Send an endpoint what failed since a time, or with `missed` what it never got."""

@@ -44,6 +44,8 @@ class Operation:
     #: The model of the answer; None for an answer without a body.
     answer: Any
     status: int = 200
+    #: The status where the body asked for a dry run, if it can.
+    dry_status: int | None = None
     body: type[BaseModel] | None = None
     body_required: bool = True
     body_limit: int = request_body.MAX_BODY
@@ -122,7 +124,9 @@ def _served(operation: Operation, view: View) -> Callable[..., Response]:
         sent = _sent(operation)
         body = read_as(operation.body, sent.values) if operation.body and sent else None
         key = _key() if operation.idempotent else None
-        return _respond(view(Call(who, body, _query(operation.query), sent, key), **ids), operation)
+        answer = view(Call(who, body, _query(operation.query), sent, key), **ids)
+        dry = operation.dry_status if getattr(body, "dry_run", False) else None
+        return _respond(answer, dry or operation.status)
 
     return serve
 
@@ -155,8 +159,8 @@ def _key() -> str | None:
     return text
 
 
-def _respond(answer: BaseModel | None, operation: Operation) -> Response:
+def _respond(answer: BaseModel | None, status: int) -> Response:
     if answer is None:
         return Response(status=204)
     text = answer.model_dump_json(by_alias=True)
-    return Response(text, operation.status, mimetype="application/json")
+    return Response(text, status, mimetype="application/json")

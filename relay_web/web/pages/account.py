@@ -8,7 +8,15 @@ from flask_login import current_user
 from relay_web.errors import Invalid, TooMany
 from relay_web.web import auth, times
 from relay_web.web.parts import parts
-from relay_web.web.render import SHORTCUTS_COOKIE, THEME_COOKIE, ZONE_COOKIE, page, see_other, theme
+from relay_web.web.render import (
+    ORDER_COOKIE,
+    SHORTCUTS_COOKIE,
+    THEME_COOKIE,
+    ZONE_COOKIE,
+    page,
+    see_other,
+    theme,
+)
 
 bp = Blueprint("account", __name__)
 
@@ -85,6 +93,7 @@ def save() -> Response:
     kept = {
         THEME_COOKIE: wanted if wanted in THEMES[1:] else "",
         ZONE_COOKIE: text,
+        ORDER_COOKIE: "newest" if request.form.get("order") == "newest" else "",
         SHORTCUTS_COOKIE: "" if request.form.get("shortcuts") else "off",
     }
     for name, value in kept.items():

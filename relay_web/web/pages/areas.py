@@ -5,11 +5,14 @@ from typing import Final
 from relay_web.web.pages import (
     bulk,
     comparing,
+    confirming,
     deliveries,
     delivery,
     devices,
     endpoints,
+    event_actions,
     events,
+    exporting,
     joining,
     keys,
     overview,
@@ -28,9 +31,9 @@ BLUEPRINTS: Final = tuple(
     dict.fromkeys(
         module.bp
         for module in (
-            overview, endpoints, registering, secrets, events, deliveries, delivery, bulk,
-            recovering, comparing, workers, people, keys, team_settings, joining, resetting,
-            devices, teams,
+            overview, endpoints, registering, secrets, events, event_actions, deliveries, delivery,
+            bulk, recovering, comparing, workers, people, keys, team_settings, joining, confirming,
+            resetting, devices, teams, exporting,
         )
     )
 )  # fmt: skip

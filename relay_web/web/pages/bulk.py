@@ -59,7 +59,7 @@ def live(job: str) -> Response:
     context = _context(found)
     if context["mark"] == request.args.get("mark"):
         return Response(status=204)
-    names = ["bulk_live", "bulk_now"]
+    names = ["bulk_live", "bulk_now", "bulk_badge"]
     if str(context["quarter"]) != request.args.get("quarter"):
         names.append("say")
     status = 200 if context["live_url"] else 286
@@ -78,7 +78,7 @@ def stop(job: str) -> Response:
     said = "Stopped. What is queued already stays." if stopped else "It had ended already."
     if wants_part():
         context = _context(jobs.get(g.team.id, job)) | {"heard": said}
-        return fragment("bulk_now", "bulk_live", "say", target="job", **context)
+        return fragment("bulk_now", "bulk_live", "bulk_badge", "say", target="job", **context)
     flash(said, "idle")
     return see_other(address("bulk.show", job=job))
 

@@ -54,7 +54,7 @@ def index() -> Response:
     newest = after is None and rows.previous is None
     answer = page_or_part(
         "deliveries",
-        {"results": ("deliveries_results", "deliveries_live")},
+        {"results": ("deliveries_results", "deliveries_live", "deliveries_views")},
         asked=asked,
         chips=asked.chips({endpoint.id: endpoint.name for endpoint in endpoints}),
         rows=rows.items,
@@ -66,6 +66,9 @@ def index() -> Response:
         words=list(Word),
         causes=list(Cause),
         periods={key: words for key, (words, _) in filters.PERIODS.items()},
+        codes=filters.CODES,
+        marks=filters.MARKS,
+        views=filters.VIEWS,
         here=here,
         **live_context(rows.items, asked, newest_page=newest),
     )

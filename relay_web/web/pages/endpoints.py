@@ -1,5 +1,6 @@
 """Endpoints: the list, one endpoint, and what a person does with it."""
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -11,11 +12,14 @@ from relay_web.domain.endpoint import Endpoint, EndpointState
 from relay_web.domain.event_type import check_type
 from relay_web.domain.explanations import Explanation
 from relay_web.domain.target import readable_host
+from relay_web.domain.unsealing import unseal
 from relay_web.engine.trial import TEST_TYPE, send_test
 from relay_web.errors import Conflict, Invalid
+from relay_web.store.endpoint_health import Health
 from relay_web.store.filtering import Filters
 from relay_web.store.overview import Problem
-from relay_web.web import chart
+from relay_web.web import chart, deeds, sparks
+from relay_web.web.holding import pace_told
 from relay_web.web.pages import actor, allow, audited, team_area
 from relay_web.web.parts import parts
 from relay_web.web.render import address, fragment, now, page, page_or_part, see_other, wants_part
@@ -26,29 +30,47 @@ bp = team_area("endpoints", "/endpoints")
 #: Under this key the session names the one endpoint whose secret is still to be shown once.
 SHOW_ONCE: Final = "show_secret_of"
 RECENT_SHOWN: Final = 10
+#: The list narrowed: name in the URL, and which endpoints that leaves.
+SHOWN: Final[Mapping[str, Callable[[Endpoint, Health], bool]]] = {
+    "failing": lambda one, health: not one.state.holds and health.failing_since is not None,
+    "paused": lambda one, _: one.state is EndpointState.PAUSED,
+    "suspended": lambda one, _: one.state in (EndpointState.SUSPENDED, EndpointState.DISABLED),
+}
 PACE: Final = 5
 
 
 @bp.get("")
 def index() -> Response:
     """Every endpoint of the team, by name, with how it has been doing."""
-    wanted = request.args.get("q", "").strip()[:200].casefold()
+    shown = matching(request.args)
+    hours = parts().store.rollups.endpoints(g.team.id, since=chart.first_hour(now()))
+    return page_or_part(
+        "endpoints",
+        {"results": ("endpoints_results",), "live": ("endpoints_live", "endpoints_results")},
+        shown=shown,
+        sparks=sparks.sparks(hours, now()),
+        wanted=request.args.get("q", "").strip()[:200],
+        show=request.args.get("show", "") if request.args.get("show") in SHOWN else "",
+        choices=SHOWN,
+        any=bool(shown) or bool(parts().store.endpoints.for_team_active(g.team.id)),
+        query=[(key, request.args.get(key, "")) for key in ("q", "show")],
+        pace=PACE,
+    )
+
+
+def matching(args: Mapping[str, str]) -> list[tuple[Endpoint, Health]]:
+    """Endpoints by name with their health: those that `q` names and that are as `show` says."""
+    wanted = args.get("q", "").strip()[:200].casefold()
     every = parts().store.endpoints.for_team_active(g.team.id)
-    shown = [
+    named = [
         endpoint
         for endpoint in sorted(every, key=lambda endpoint: endpoint.name.casefold())
         if wanted in endpoint.name.casefold() or wanted in endpoint.url.casefold()
     ]
-    health = parts().store.health.of(g.team.id, [endpoint.id for endpoint in shown])
-    return page_or_part(
-        "endpoints",
-        {"results": ("endpoints_results",), "live": ("endpoints_live", "endpoints_results")},
-        endpoints=shown,
-        health=health,
-        wanted=request.args.get("q", "").strip()[:200],
-        any=bool(every),
-        pace=PACE,
-    )
+    health = parts().store.health.of(g.team.id, [endpoint.id for endpoint in named])
+    found = [(one, health[one.id]) for one in named]
+    keep = SHOWN.get(args.get("show", ""))
+    return found if keep is None else [pair for pair in found if keep(*pair)]
 
 
 @bp.get("/<endpoint_id>")
@@ -66,7 +88,8 @@ def show(endpoint_id: str) -> Response:
             "endpoint_problems",
             "endpoint_numbers",
             "endpoint_recent",
-        )
+        ),
+        "numbers": ("endpoint_numbers", "endpoint_live"),
     }
     return page_or_part("endpoint", pieces, secret=secret, **_context(found))
 
@@ -83,8 +106,14 @@ def pause(endpoint_id: str) -> Response:
 def resume(endpoint_id: str) -> Response:
     allow("operate")
     changed = parts().store.endpoints.resume(g.team.id, endpoint_id, actor())
-    audited("endpoint.resumed", endpoint_id)
-    return _after(changed, f"{changed.name} resumed. What was held goes out, oldest first.", "ok")
+    at_once = request.form.get("pace") == "whole"
+    if at_once:
+        parts().store.endpoint_pace.ramp(endpoint_id, changed.ramp_step, None)
+        changed = parts().store.endpoints.get(g.team.id, endpoint_id)
+    audited("endpoint.resumed", endpoint_id, pace="whole" if at_once else "ramp")
+    slowly = "" if at_once else ", slowly at first"
+    said = f"{changed.name} resumed. What was held goes out{slowly}, oldest first."
+    return _after(changed, said, "ok")
 
 
 @bp.post("/<endpoint_id>/delete")
@@ -160,6 +189,8 @@ def _context(endpoint: Endpoint) -> dict[str, Any]:
         g.team.id, Filters(endpoint=endpoint.id), limit=RECENT_SHOWN
     ).items
     schedule = endpoint.retry_schedule
+    span = chart.span_named(request.args.get("range"))
+    since = chart.first_hour(now(), span)
     return {
         "endpoint": endpoint,
         "read_as": _read_as(endpoint.url),
@@ -167,10 +198,15 @@ def _context(endpoint: Endpoint) -> dict[str, Any]:
         "rows": rows,
         "problems": _problems(endpoint),
         "chart": chart.draw(
-            store.rollups.endpoints(g.team.id, since=chart.first_hour(now()), endpoint=endpoint.id),
-            now(),
+            store.rollups.endpoints(g.team.id, since=since, endpoint=endpoint.id), now(), span
         ),
+        "spans": chart.SPANS,
+        "history": deeds.recent({endpoint.id: endpoint.name}, target=endpoint.id, most=10),
         "pace": PACE,
+        "pace_told": pace_told(
+            endpoint, now=now(), readable=unseal(parts().vault, endpoint) is not None
+        ),
+        "held": store.health.waiting(g.team.id, endpoint.id) if endpoint.state.holds else None,
         "live_secrets": endpoint.live_secrets(now()),
         "delays": parts().settings.retry_schedule if schedule is None else schedule,
         "test_type": _fitting_type(endpoint),

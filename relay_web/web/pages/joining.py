@@ -13,8 +13,9 @@ from relay_web.store.teams import Team
 from relay_web.store.throttle import PER_ADDRESS
 from relay_web.store.tickets import Ticket, TicketState
 from relay_web.store.users import User
-from relay_web.web import auth
+from relay_web.web import auth, mailing
 from relay_web.web.forms import collect, typed
+from relay_web.web.pages import confirming
 from relay_web.web.parts import parts
 from relay_web.web.render import fragment, page, see_other
 
@@ -44,7 +45,7 @@ def slug_hint() -> Response:
 
 @bp.post("/signup")
 def sign_up() -> Response:
-    """A new user who owns a new team."""
+    """A new user who owns a new team; where Relay sends mail, once a link in it was opened."""
     asks_token = _asks_token()
     auth.slow_down(PER_ADDRESS, auth.address())
     checks: dict[str, Callable[[], Any]] = {
@@ -55,6 +56,10 @@ def sign_up() -> Response:
     if asks_token:
         checks["token"] = _check_setup_token
     values, errors = collect(checks)
+    mailer = mailing.mailer()
+    # The first account is the operator's, who is there to see whether mail works.
+    if not errors and mailer is not None and parts().store.accounts.users.any():
+        return confirming.begin(mailer, values)
     if not errors:
         try:
             user, team = parts().store.accounts.sign_up(

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Final
 
-from flask import Response, g
+from flask import Response, g, request
 
-from relay_web.web import chart
+from relay_web.web import chart, deeds
 from relay_web.web.pages import team_area
 from relay_web.web.parts import parts
 from relay_web.web.render import now, page_or_part
@@ -29,9 +29,14 @@ def index() -> Response:
     figures = store.overview.figures(g.team.id, since=since)
     beats = [beat for beat in store.workers.all() if beat.health(now()) != "stopped"]
     ended = figures.delivered + figures.failed
+    span = chart.span_named(request.args.get("range"))
+    hours = store.rollups.endpoints(g.team.id, since=chart.first_hour(now(), span))
     return page_or_part(
         "overview",
-        {"live": ("overview_live", "overview_now")},
+        {
+            "live": ("overview_live", "overview_now", "overview_stats", "overview_more"),
+            "stats": ("overview_stats", "overview_live"),
+        },
         endpoints=endpoints,
         held=[one for one in endpoints.values() if one.state.holds],
         troubled=len({problem.endpoint for problem, *_ in problems}),
@@ -39,6 +44,8 @@ def index() -> Response:
         figures=figures,
         rate=figures.delivered / ended if ended else None,
         beats=beats,
-        chart=chart.draw(store.rollups.endpoints(g.team.id, since=chart.first_hour(now())), now()),
+        chart=chart.draw(hours, now(), span),
+        spans=chart.SPANS,
+        history=deeds.recent({one.id: one.name for one in endpoints.values()}),
         pace=PACE,
     )

@@ -1,16 +1,16 @@
 """A forgotten password. The answers never say whether an address has an account."""
 
-import threading
+from functools import partial
 
 from flask import Blueprint, Response, flash, request, url_for
 
 from relay_web.domain.people import check_email, check_password
 from relay_web.engine.mail import Mailer
-from relay_web.errors import Gone, Invalid, NotFound, Unavailable
+from relay_web.errors import Gone, Invalid, NotFound
 from relay_web.store import Store
 from relay_web.store.throttle import MAILS, PER_ADDRESS
 from relay_web.store.tickets import TicketState
-from relay_web.web import auth
+from relay_web.web import auth, mailing
 from relay_web.web.forms import collect, typed
 from relay_web.web.links import whole
 from relay_web.web.parts import parts
@@ -28,13 +28,13 @@ The link works once, within an hour. If it was not you, nothing has changed.
 
 @bp.get("/forgot")
 def forgot_page() -> Response:
-    return page("forgot", errors={}, email="", sends_mail=_mailer() is not None, sent=False)
+    return page("forgot", errors={}, email="", sends_mail=mailing.mailer() is not None, sent=False)
 
 
 @bp.post("/forgot")
 def forgot() -> Response:
     """Send a link, if there is such an account and a mail server; say the same in any case."""
-    mailer = _mailer()
+    mailer = mailing.mailer()
     auth.slow_down(PER_ADDRESS, auth.address())
     try:
         email = check_email(request.form.get("email", ""))
@@ -42,10 +42,8 @@ def forgot() -> Response:
         context = {"errors": {"email": refused.message}, "email": typed("email")}
         return page("forgot", status=422, sends_mail=mailer is not None, sent=False, **context)
     if mailer is not None:
-        # Beside the request, so that its length does not tell whether there was anyone to mail.
         address = whole("resetting.reset_page", token="TOKEN")
-        work = (parts().store, mailer, email, address)
-        threading.Thread(target=_mail_link, args=work, daemon=True).start()
+        mailing.beside(partial(_mail_link, parts().store, mailer, email, address))
     return page("forgot", errors={}, email=email, sends_mail=mailer is not None, sent=True)
 
 
@@ -84,18 +82,10 @@ def _reset(token: str, errors: dict[str, str]) -> Response:
     return page("reset", status=status, token=token, errors=errors, is_open=is_open)
 
 
-def _mailer() -> Mailer | None:
-    url = parts().settings.smtp_url
-    return Mailer(url) if url else None
-
-
 def _mail_link(store: Store, mailer: Mailer, email: str, address: str) -> None:
-    try:
-        user = store.accounts.users.by_email(email)
-        if user is None or store.throttle.hit(MAILS, email):
-            return
-        _, token = store.accounts.resets.reset(user=user.id, email=email)
-        link = address.replace("TOKEN", token)
-        mailer.send(email, "A new password for Relay", _TEXT.format(link=link))
-    except Unavailable:
-        return  # the person asks again; a word here would say that the account exists
+    user = store.accounts.users.by_email(email)
+    if user is None or store.throttle.hit(MAILS, email):
+        return
+    _, token = store.accounts.resets.reset(user=user.id, email=email)
+    link = address.replace("TOKEN", token)
+    mailer.send(email, "A new password for Relay", _TEXT.format(link=link))

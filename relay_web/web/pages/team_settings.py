@@ -1,17 +1,16 @@
 """A team's name and end, and its log of who did what."""
 
-import csv
-import io
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from flask import Response, flash, g, request
 
-from relay_web.domain.event import iso_millis
 from relay_web.domain.people import check_team_name
 from relay_web.domain.roles import Deed
 from relay_web.errors import Conflict, Invalid
 from relay_web.store.audit import Entry
+from relay_web.web.csv_file import Cell, csv_file, walk
 from relay_web.web.forms import typed
 from relay_web.web.pages import allow, audited
 from relay_web.web.pages.people import bp
@@ -19,9 +18,9 @@ from relay_web.web.parts import parts
 from relay_web.web.render import address, page, see_other
 
 _PER_PAGE: Final = 50
-#: Rows of one CSV file; a longer log is taken in pieces by its filters.
-_MOST_ROWS: Final = 10_000
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+#: Rows read together for a file.
+_PER_FILE_PAGE: Final = 500
+_HEADER: Final = ("at", "who", "action", "target", "address", "request", "details")
 
 
 @bp.get("/general")
@@ -76,39 +75,17 @@ def audit() -> Response:
 def audit_csv() -> Response:
     """The log as a file, newest first."""
     allow(Deed.ADMINISTER)
-    text = "".join(_lines(g.team.id, _filters()))
-    answer = Response(text, mimetype="text/csv")
-    answer.headers["Content-Disposition"] = f"attachment; filename=audit-{g.team.slug}.csv"
-    return answer
+    read = partial(parts().store.audit.list, g.team.id, **_filters(), limit=_PER_FILE_PAGE)
+    rows = walk(lambda after: read(after=after))
+    return csv_file(f"audit-{g.team.slug}", _HEADER, map(_row, rows))
 
 
 def _filters() -> dict[str, str | None]:
     return {name: request.args.get(name) or None for name in ("action", "actor", "target")}
 
 
-def _lines(team: str, filters: dict[str, str | None]) -> Iterator[str]:
-    yield _line("at", "who", "action", "target", "address", "request", "details")
-    after, rows = None, 0
-    while rows < _MOST_ROWS:
-        found = parts().store.audit.list(team, **filters, after=after, limit=500)
-        for entry in found.items:
-            yield _row(entry)
-        rows += len(found.items)
-        after = found.next
-        if after is None:
-            return
-
-
-def _row(entry: Entry) -> str:
+def _row(entry: Entry) -> Sequence[Cell]:
     details = " ".join(f"{name}={value}" for name, value in sorted(entry.details.items()))
-    return _line(
-        iso_millis(entry.at), entry.who, entry.action, entry.target or "",
-        entry.address, entry.request_id, details,
+    return (
+        entry.at, entry.who, entry.action, entry.target, entry.address, entry.request_id, details,
     )  # fmt: skip
-
-
-def _line(*cells: str) -> str:
-    """One CSV line; a cell that a spreadsheet would run as a formula is made text."""
-    out = io.StringIO()
-    csv.writer(out).writerow(f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells)
-    return out.getvalue()

@@ -1,11 +1,13 @@
 """Is the engine alive, and who holds what? Leases are read themselves; beats only colour."""
 
+from datetime import timedelta
 from typing import Final
 
 from flask import Response, g
 
 from relay_web.domain.delivery import Word
 from relay_web.store.filtering import Filters
+from relay_web.web import chart, sparks
 from relay_web.web.pages import team_area
 from relay_web.web.parts import parts
 from relay_web.web.render import address, fragment, now, page_or_part, see_other, wants_part
@@ -16,6 +18,7 @@ PACE: Final = 2
 #: A worker that stopped this long ago is history.
 SHOWN_FOR: Final = 3600
 LEASES_SHOWN: Final = 50
+LOST_SHOWN: Final = 10
 
 
 @bp.get("")
@@ -31,16 +34,25 @@ def index() -> Response:
         beat for beat in beats if beat.health(at) in ("starting", "beating", "late", "draining")
     ]
     leased = Filters(words=frozenset({Word.SENDING}))
+    leases = store.timeline.deliveries(g.team.id, leased, limit=LEASES_SHOWN).items
+    in_flight, names = sum(beat.in_flight for beat in alive), {beat.name for beat in alive}
+    holders = [row.delivery.lease.worker for row in leases if row.delivery.lease]
+    ours = sum(holder in names for holder in holders)
     return page_or_part(
         "workers",
-        {"live": ("workers_live", "workers_now")},
+        {"live": ("workers_live", "workers_now", "workers_zombies")},
         beats=sorted(beats, key=lambda beat: beat.name),
         alive=alive,
-        in_flight=sum(beat.in_flight for beat in alive),
+        in_flight=in_flight,
+        others=max(0, in_flight - ours),
         versions={beat.version for beat in alive},
-        leases=store.timeline.deliveries(g.team.id, leased, limit=LEASES_SHOWN).items,
+        leases=leases,
         oldest=store.overview.figures(g.team.id, since=now()).oldest_waiting,
         pace=PACE,
+        meters=sparks.meters(store.rollups.workers(since=chart.first_hour(at)), at),
+        lost=store.timeline.deliveries(
+            g.team.id, Filters(lost=True, since=at - timedelta(hours=24)), limit=LOST_SHOWN
+        ).items,
     )
 
 

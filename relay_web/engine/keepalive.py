@@ -4,6 +4,7 @@ The key names the endpoint, so no team's request ever travels on another's conne
 """
 
 import re
+import resource
 from collections import deque
 from time import monotonic
 from typing import Final
@@ -20,7 +21,7 @@ from relay_web.engine.connection import Connection
 IDLE_LIFE: Final = 0.8
 #: Idle connections per endpoint and in all; beyond that they are closed after use.
 PER_KEY: Final = 128
-IN_ALL: Final = 512
+IN_ALL: Final = 2048
 
 _TIMEOUT: Final = re.compile(rb"timeout\s*=\s*(\d{1,6})")
 
@@ -31,6 +32,8 @@ class KeepAlive:
     def __init__(self) -> None:
         self._idle: dict[str, deque[Connection]] = {}
         self._count = 0
+        # The other half is for connections in use and everything else.
+        self._most = min(IN_ALL, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
         self._sweeper: gevent.Greenlet | None = None
 
     def take(self, key: str) -> Connection | None:
@@ -48,7 +51,7 @@ class KeepAlive:
         """Keep a connection whose last answer was read whole; closes it if there is no room."""
         waiting = self._idle.setdefault(key, deque())
         life = _life(connection.reader)
-        if life <= 0 or len(waiting) >= PER_KEY or self._count >= IN_ALL:
+        if life <= 0 or len(waiting) >= PER_KEY or self._count >= self._most:
             connection.close()
             return
         connection.expires_at = monotonic() + life

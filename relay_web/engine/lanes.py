@@ -18,8 +18,6 @@ from relay_web.engine.endpoint_cache import EndpointCache, Target
 from relay_web.engine.pace import Pace
 from relay_web.store.lanes import Lanes
 
-#: Taken of one lane at its turn, where others are due as well.
-TAKE: Final = 10
 #: Lanes whose endpoints are looked up at once.
 _LOOK: Final = 50
 #: Discovery may use no more than one part in this many of the worker's time.
@@ -74,7 +72,9 @@ class LanePicker:
         self._pace.look()
         now = self._now()
         left = lanes = len(self._due)
-        take = max(TAKE, free // max(1, lanes))
+        # An equal part for each, so that many lanes are sent to one by one: what goes to an endpoint
+        # at the same time needs as many connections, and they are gone before its next turn.
+        take = max(1, free // max(1, lanes))
         while left > 0 and free > 0:
             targets = self._cache.get(islice(self._due, min(left, _LOOK)))
             for _ in range(min(left, _LOOK)):

@@ -22,6 +22,7 @@ _AREAS: Final = {
     "events": "Events",
     "endpoints": "Endpoints",
     "deliveries": "Deliveries",
+    "bulk-jobs": "Bulk jobs",
     "event-types": "Event types",
     "workers": "Workers",
 }

@@ -132,11 +132,12 @@ def register(app: Flask) -> None:
         with_query=with_query,
         zone_name=lambda: now().astimezone(zone()).tzname() or "UTC",
     )
+    app.context_processor(_everywhere)
 
-    @app.context_processor
-    def everywhere() -> dict[str, Any]:
-        return {
-            "team": g.get("team"),
-            "may": g.get("may", lambda deed: False),
-            "development": parts().settings.development,
-        }
+
+def _everywhere() -> dict[str, Any]:
+    return {
+        "team": g.get("team"),
+        "may": g.get("may", lambda deed: False),
+        "development": parts().settings.development,
+    }

@@ -11,9 +11,7 @@ def verify(secret, headers, body):
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = f"{headers['webhook-id']}.{sent_at}.".encode() + body
     expected = "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
-    return any(
-        hmac.compare_digest(one, expected) for one in headers["webhook-signature"].split()
-    )
+    return any(hmac.compare_digest(one, expected) for one in headers["webhook-signature"].split())
 
 
 seen = {}  # keep this in your database, and change it in one step

@@ -54,6 +54,8 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "endpoints.rotate": ("endpoint.secret_rotated", {"overlap": "24"}),
     "endpoints.save": ("endpoint.edited", {"url": "http://127.0.0.1:8080/n", "rev": "0"}),
     "endpoints.test": ("endpoint.tested", {}),
+    "events.resend_failed": ("event.replayed", {}),
+    "events.send_to": ("event.replayed", {}),
     "joining.accept": ("member.joined", {"password": PASSWORD}),
     "joining.sign_up": (
         "team.made", {"email": "new@example.com", "password": PASSWORD, "team": "Newcomers"},
@@ -99,6 +101,7 @@ IN_STATE = {
     "api.retry_deliveries": "failed", "api.recover_endpoint": "failed",
     "bulk.start": "failed", "bulk.stop": "failed", "bulk.recover": "failed",
     "api.stop_bulk_job": "failed", "deliveries.take_over": "leased",
+    "events.resend_failed": "failed",
 }  # fmt: skip
 
 
@@ -152,6 +155,7 @@ def ids(crew: Crew, app: Flask, store: Store, request: pytest.FixtureRequest) ->
         "user": crew.users["member"].id, "session": session, "name": "their.type",
         "secret_id": endpoint.secrets[0].id,
         "job": job, "job_id": job,
+        "event": store.deliveries.get(team, delivery).event,
         "event_id": store.deliveries.get(team, delivery).webhook_id,
     }  # fmt: skip
 
@@ -167,6 +171,10 @@ def test_a_form_leaves_one_row(
     page = "/signin" if outside else "/account"
     if view == "endpoints.reveal":
         form = {"password": PASSWORD}
+    if view == "events.send_to":  # to one that was registered after the event
+        draft = Draft(url="http://127.0.0.1:8080/late")
+        parts = app.extensions["relay"]
+        form = {"endpoint": register(store, parts.vault, parts.policy, crew.team.id, draft)[0].id}
     sent = {"action_id": "action-00000001", **form}
     answer = browser.post(_at(rule, ids) + QUERY.get(view, ""), sent, page=page)
     assert answer.status_code in (200, 303), answer.text

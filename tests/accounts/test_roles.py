@@ -37,6 +37,8 @@ LEAST = {
     "endpoints.rotate": Role.ADMIN,
     "endpoints.save": Role.MEMBER,
     "endpoints.test": Role.MEMBER,
+    "events.resend_failed": Role.MEMBER,
+    "events.send_to": Role.MEMBER,
     "settings.audit": Role.ADMIN,
     "settings.audit_csv": Role.ADMIN,
     "settings.delete_team": Role.OWNER,

@@ -69,6 +69,7 @@ def test_a_database_that_is_away_is_503_with_what_to_do(
     api: Api, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """B34."""
+
     def away(*_: object) -> None:
         raise Unavailable(retry_after=5)
 

@@ -116,6 +116,8 @@ def _sums(store: Store, tell: Teller, *endpoints: Any) -> None:
                 counts |= {"errors": 34, "cause_tls_expired": 30, "status_503": 4}
             hour = top - timedelta(hours=back)
             store.rollups.add("endpoint", [(endpoint.id, tell.team, hour, counts)])
+    for back, counts in ((3, {"lost": 2, "fenced": 1}), (9, {"stalls": 4, "stall_ms": 2600})):
+        store.rollups.add("worker", [("worker.2-7c1f", "", top - timedelta(hours=back), counts)])
 
 
 def beat(store: Store) -> None:

@@ -176,7 +176,8 @@ def test_a_viewer_reads_everything_and_changes_nothing(
 
 
 def live_url(html: str) -> str:
-    return html.split('hx-get="')[1].split('"')[0].replace("&amp;", "&")
+    own = html.split('id="live"')[1]
+    return own.split('hx-get="')[1].split('"')[0].replace("&amp;", "&")
 
 
 def test_a_poll_answers_204_then_what_changed_then_286(

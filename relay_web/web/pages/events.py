@@ -48,9 +48,10 @@ def index() -> Response:
     """Newest first, each with its fan-out in words."""
     asked, ignored = asked_of(request.args)
     query = [
-        (key, request.args[key]) for key in ("type", "outcome", "period") if key in request.args
+        (key, text)
+        for key in ("type", "outcome", "period")
+        if (text := request.args.get(key, "").strip()) and key not in ignored
     ]
-    query = [pair for pair in query if pair[0] not in ignored]
     after = request.args.get("after")
     try:
         found = parts().store.event_lists.page(g.team.id, asked, after=after, limit=PAGE)

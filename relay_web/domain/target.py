@@ -125,11 +125,11 @@ def _place(authority: str, scheme: str, policy: EgressPolicy) -> tuple[str, int,
     address = _address(found["host"])
     if address is not None:
         if address_refusal(str(address), port, policy):
-            raise _blocked("use one that is reachable from the internet.")
+            raise _blocked("Relay does not call internal addresses.")
         return str(address), port, True
     host = _name(found["host"])
     if not policy.is_inward and ("." not in host or host.rpartition(".")[2] in _INSIDE):
-        raise _blocked("use a name that is reachable from the internet.")
+        raise _blocked("Relay does not call internal addresses.")
     if policy.own_hosts & {host, f"{host}:{port}"}:
         raise _blocked("it is Relay itself.")
     return host, port, False

@@ -1,11 +1,8 @@
 """Accepting events: one insert is the promise, the fan-out follows and is safe to run again.
 
-Publishes that arrive together share round trips: whoever comes while one group is being written
-waits for its turn, and the next one through writes all that wait as one group. An idle system
-writes each publish at once; nothing is ever delayed to make a group larger.
+Publishes that arrive together share round trips (see `grouping`).
 """
 
-import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +10,7 @@ from typing import Any, Final
 from relay_web.clock import new_id
 from relay_web.domain.delivery import State, delivery_id
 from relay_web.domain.event import MAX_TARGETS, Accepted, Publish
+from relay_web.engine.grouping import Grouping
 from relay_web.errors import Conflict, Invalid, RelayError, Unavailable
 from relay_web.store import Store
 from relay_web.store.clock import DatabaseClock
@@ -44,8 +42,7 @@ class Intake:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._clock = DatabaseClock(store.db)
-        self._turn = threading.Lock()
-        self._waiting: list[_Ticket] = []
+        self._groups = Grouping(self._write, GROUP)
 
     def accept(self, team: str, publish: Publish) -> Accepted:
         """Store one event for this team; it will reach every endpoint that listens now.
@@ -53,14 +50,17 @@ class Intake:
         Raises `Conflict` for an idempotency key or id used before with other content, and
         `Unavailable` where the database did not confirm (then it is safe to send again).
         """
-        return self._done(self._pass([_Ticket(team, publish)])[0])
+        ticket = _Ticket(team, publish)
+        self._groups.run([ticket])
+        return self._done(ticket)
 
     def accept_many(self, team: str, publishes: Sequence[Publish]) -> list[Accepted | RelayError]:
         """The same for a batch: one answer an item, in order; a refusal stands for its item only.
 
         Raises `Unavailable` when nothing is known of any of them.
         """
-        tickets = self._pass([_Ticket(team, publish) for publish in publishes])
+        tickets = [_Ticket(team, publish) for publish in publishes]
+        self._groups.run(tickets)
         for ticket in tickets:
             if isinstance(ticket.refused, Unavailable):
                 raise ticket.refused
@@ -78,15 +78,6 @@ class Intake:
         if ticket.accepted is None:
             raise ticket.refused or Conflict()
         return ticket.accepted
-
-    def _pass(self, tickets: list[_Ticket]) -> list[_Ticket]:
-        self._waiting += tickets
-        while not all(ticket.done for ticket in tickets):
-            with self._turn:
-                if not all(ticket.done for ticket in tickets):
-                    group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
-                    self._write(group)
-        return tickets
 
     def _write(self, group: list[_Ticket]) -> None:
         try:

@@ -72,8 +72,8 @@ class LanePicker:
         self._pace.look()
         now = self._now()
         left = lanes = len(self._due)
-        # An equal part for each, so that many lanes are sent to one by one: what goes to an endpoint
-        # at the same time needs as many connections, and they are gone before its next turn.
+        # An equal part for each, so that many lanes are sent to one by one: what goes to a lane
+        # at the same time needs as many connections, which are gone before its next turn.
         take = max(1, free // max(1, lanes))
         while left > 0 and free > 0:
             targets = self._cache.get(islice(self._due, min(left, _LOOK)))

@@ -17,7 +17,7 @@ MAX_DEPTH: Final = 32
 
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 #: A string, or a bracket outside of one.
-_BRACKETS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"|[][{}]', re.DOTALL)
+_BRACKETS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[][{}]', re.DOTALL)
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 #: Integers longer than this are only passed on, never computed with; CPython refuses 4,301 digits.
 _COMPUTED_DIGITS: Final = 400

@@ -20,7 +20,9 @@ def test_08_an_internal_address_is_hinted_at_and_focus_moves_on(ana: Page, scene
     ana.goto(f"/t/{scene.slug}/endpoints/new")
     ana.get_by_label("URL").fill("http://10.0.0.5/")
     ana.keyboard.press("Tab")
-    expect(ana.locator("#url-hint")).to_contain_text("internal address")
+    expect(ana.locator("#url-hint")).to_contain_text(
+        "This address is not allowed; Relay does not call internal addresses."
+    )
     expect(ana.get_by_label("Name")).to_be_focused()
     expect(ana.get_by_label("URL")).to_have_value("http://10.0.0.5/")
 

@@ -57,7 +57,7 @@ class Signed:
     body: bytes
 
 
-def library() -> Path:
+def installed() -> Path:
     """A folder where `require("standardwebhooks")` works; installed once, kept for later runs."""
     folder = Path(tempfile.gettempdir()) / f"relay-node-{os.getuid()}"
     if (folder / "node_modules" / "standardwebhooks").is_dir():

@@ -52,7 +52,7 @@ _EDGES = [
 
 @pytest.fixture(scope="module")
 def node_library() -> Path:
-    return node.library()
+    return node.installed()
 
 
 def test_an_event_published_over_http_verifies_in_python_and_in_node(

@@ -48,14 +48,17 @@ class EndpointCache:
         now = time.monotonic()
         oldest = now - FRESH
         known = self._targets
-        stale = [key for key in wanted if key not in known or known[key].read_at < oldest]
+        # Taken out before the read: `forget` may come while it waits, and what is left out here
+        # counts as deleted.
+        got = {key: known[key] for key in wanted if key in known and known[key].read_at >= oldest}
+        stale = [key for key in wanted if key not in got]
         if stale:
             found = self._endpoints.load(stale)
             for key in stale:
                 before = known.pop(key, None)
                 if endpoint := found.get(key):
-                    known[key] = Target(endpoint, self._open(endpoint, before), now)
-        return {key: known[key] for key in wanted if key in known}
+                    got[key] = known[key] = Target(endpoint, self._open(endpoint, before), now)
+        return got
 
     def peek(self, endpoint: str) -> Endpoint | None:
         """The endpoint as it was last read, or None if it is not known here."""
